@@ -68,6 +68,10 @@ class Screen:
             await self._pilot.press(*keys)
             await self._pilot.pause()
 
+    async def resize(self, width: int, height: int) -> None:
+        with self._pilot.app._context():
+            await self._pilot.resize_terminal(width, height)
+
     async def type(self, text: str) -> None:
         """Have a text at once in the line that has the focus, as when it is pasted."""
         app = self._pilot.app
@@ -115,9 +119,15 @@ async def open_screen(
     *,
     size: tuple[int, int] = (160, 48),
     bot: Mapping[str, str] | None = None,
+    toml: str = "",
+    wall: bool = False,
 ) -> AsyncIterator[Screen]:
-    """A dashboard of the account; `bot` are the settings of the bot whose database it shares, if any."""
+    """A dashboard of the account with more settings; `bot` are those of the bot whose database it shares, if any."""
+    config = folder / "dashboard.toml"
+    config.write_text(toml)
+    config.chmod(0o600)
     environ = {
+        "OUTREACH_CONFIG": str(config),
         **account.environ,
         "COLORTERM": "truecolor",
         "OUTREACH_STATE_DIR": str(folder),
@@ -140,7 +150,9 @@ async def open_screen(
     patched.setattr(run, "_run_until_exit", drive)
     load = partial(shared_settings.load, environ=environ)
     replies = open_replies if bot else None
-    dashboard = run.run_dashboard(load, environ=environ, open_records=open_records, open_replies=replies)
+    dashboard = run.run_dashboard(
+        load, environ=environ, open_records=open_records, open_replies=replies, wall=wall
+    )
     running = asyncio.create_task(dashboard)
     try:
         either: tuple[asyncio.Future[Any], ...] = (running, opened)

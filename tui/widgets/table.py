@@ -115,13 +115,14 @@ class ListTable(ErrorBoundary, DataTable[Words]):
 
     def stay(self) -> None:
         """Keep the cursor on its line from now on, also at the top: what is done next is about that line."""
-        if self.line and not self._was_moved:
+        if self.line:
             self._was_moved, self._key = True, self.line.key
 
     # -- lines in and out ------------------------------------------------------------------------------
 
     def _fill(self, *, is_lit: bool = False) -> None:
-        before, width = self.line, self.scrollable_content_region.width
+        # Other columns clear the table, and with it the cursor.
+        before, row, width = self.line, self.cursor_row, self.scrollable_content_region.width
         was_placed = self._placed
         self.shown = self.arrangement.of(self.all, self.list_columns)
         if width <= 0:  # it isn't laid out yet
@@ -144,7 +145,9 @@ class ListTable(ErrorBoundary, DataTable[Words]):
                 self._put(key, line, is_lit=is_lit)
             if list(lines) != [row.key.value for row in self.ordered_rows]:
                 self._order()
-            self._follow()
+            same = (number for number, line in enumerate(self.shown) if line.key == self._key)
+            here = next(same, min(row, max(0, len(self.shown) - 1))) if self._was_moved else 0
+            self.move_cursor(row=here, scroll=True)
         finally:
             self._is_filling = False
         after = self.line
@@ -192,12 +195,6 @@ class ListTable(ErrorBoundary, DataTable[Words]):
         first = self._placed[0].column.id
         places = {id(self.get_cell(line.key, first)): number for number, line in enumerate(self.shown)}
         self.sort(first, key=lambda cell: places[id(cell)])
-
-    def _follow(self) -> None:
-        last = max(0, len(self.shown) - 1)
-        same = (row for row, line in enumerate(self.shown) if line.key == self._key)
-        row = next(same, min(self.cursor_row, last)) if self._was_moved else 0
-        self.move_cursor(row=row, scroll=True)
 
     # -- painting --------------------------------------------------------------------------------------
 

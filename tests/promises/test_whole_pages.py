@@ -1,0 +1,272 @@
+"""The dashboard, whole: each line of a script is done as a person does it, and the screen compared to the last word."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from tests.kit import Account, Team, interested
+from tests.kit.drawn import drawn_screen
+from tests.kit.screen import Screen, open_screen
+from tests.kit.waiting import until
+from tests.promises.test_whole_answers import moment_of_the_texts, unhurried
+
+__all__ = ["moment_of_the_texts"]
+
+SCRIPTS: Mapping[str, tuple[Mapping[str, Any], str]] = {
+    "lists": (
+        {"toml": '[dashboard.keys]\nfiltre = "x"\nacknowledge = "y"\n"replies.claim" = "C"\n'},
+        """
+        = filtre isn't a key name
+        escape 2
+        slash
+        ' status:paused
+        enter
+        escape
+        slash
+        ' !status:paused webinar
+        enter
+        escape
+        slash
+        ' sent:3,3
+        enter
+        escape
+        slash
+        ' sequence:paused
+        enter
+        escape
+        s
+        P
+        ' soonish
+        enter
+        P
+        ' until 18:30
+        enter
+        n
+        down p y
+        = Press u to undo
+        u
+        u
+        colon
+        ' rfrsh
+        escape
+        colon
+        ' copy
+        enter
+        colon
+        ' pause web
+        tab
+        escape
+        1
+        question_mark
+        """,
+    ),
+    "incidents": (
+        {},
+        """
+        ! domain.paused
+        = domains paused
+        4
+        r
+        r
+        r
+        left left
+        down
+        a
+        a
+        w
+        60x20
+        40x12
+        """,
+    ),
+    "only reading": (
+        {"toml": "[dashboard]\nread_only = true\nascii = true\n"},
+        """
+        2 p
+        P
+        3
+        c
+        colon
+        ' pause all
+        enter
+        40x12
+        """,
+    ),
+    "a wall": (
+        {"wall": True},
+        """
+        ! domain.paused
+        = not sending
+        a
+        4
+        escape
+        w
+        """,
+    ),
+    "workspaces": (
+        {"toml": '[workspaces.beta]\nbase_url = "URL"\napi_key = "KEY"\n'},
+        """
+        5
+        = beta
+        down enter
+        ! domain.paused
+        = domains paused
+        4
+        5
+        a
+        """,
+    ),
+}
+
+
+async def do(screen: Screen, account: Account, line: str) -> None:
+    """`=` waits for words, `'` types, `!` makes an event happen, `80x24` resizes; else these are keys."""
+    sign, _, rest = line.partition(" ")
+    if sign == "=":
+        await screen.until(rest)
+    elif sign == "'":
+        await screen.type(rest)
+    elif sign == "!":
+        await account.control("POST", "events", workspace="acme", kind=rest, count=1)
+        await screen.refresh()
+    elif "x" in line and line[0].isdigit():
+        await screen.resize(*map(int, line.split("x")))
+    else:
+        await screen.press(*line.split())
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+async def test_each_step_of_the_dashboard_is_whole(
+    snapshot: SnapshotAssertion, account: Account, tmp_path: Path, no_idle_waiting: None, name: str
+) -> None:
+    options, script = SCRIPTS[name]
+    toml = options.get("toml", "").replace("URL", account.base_url).replace("KEY", account.key)
+    options = {**options, "toml": f"{toml}\n[dns]\nenabled = false\n"}
+    async with open_screen(account, tmp_path, size=(120, 40), **options) as screen:
+        await screen.until("33,331")
+        lines = [*map(str.strip, script.strip().splitlines()), ""]
+        for number, line in enumerate(unhurried(lines[:-1])):
+            await do(screen, account, line)
+            # Which list is in use follows a moment later.
+            page = drawn_screen((await screen.settled()).replace("▌", " "))
+            if line[0] not in "='!" and not lines[number + 1].startswith(("'", "=")):
+                assert page == snapshot(name=f"{number:02} {line}")
+
+
+REPLIES = """
+3
+= You are @ann
+c
+= @ann claimed Ada
+u
+= @ann released Ada
+A
+= assign to
+' be
+tab
+= @ben
+enter
+= assigned Ada
+c
+= Take over
+escape
+d
+= has claimed Ada
+1
+= marked Ada
+z
+= Snooze until
+2
+= snoozed until
+z
+= 2 unclaimed
+x
+= Why not interested
+6
+= Esc cancels
+' moved away
+enter
+= as not interested
+enter
+= Received
+escape
+"""
+
+
+async def test_each_step_on_the_page_of_replies_is_whole(
+    snapshot: SnapshotAssertion, team: Team, tmp_path: Path
+) -> None:
+    team.set('[dashboard]\nslack_user = "U0ANN00001"\n')
+    for name in ("Ada", "Bob", "Cleo"):
+        await team.deliver(interested(name))
+    await team.pass_time(minutes=6)
+    await team.settled()
+    async with open_screen(team.account, tmp_path, size=(120, 40), bot=team.environ) as screen:
+        await screen.until("33,331")
+        for number, line in enumerate(unhurried(REPLIES.strip().splitlines())):
+            await do(screen, team.account, line)
+            if line[0] == "=":
+                page = drawn_screen(await screen.settled())
+                assert page == snapshot(name=f"{number:02} {line}")
+
+
+async def test_export_writes_the_list_without_formulas_and_theme_changes_the_colors(
+    account: Account, tmp_path: Path, no_idle_waiting: None
+) -> None:
+    hostile = {"id": "sq_1", "name": "=HYPERLINK(1)", "status": "active", "steps": 3}
+    account.answer("GET /sequences", {"data": [hostile], "next_cursor": None})
+    async with open_screen(account, tmp_path, size=(120, 40)) as screen:
+        await screen.until("33,331")
+        await screen.press("2")
+        await screen.until("HYPERLINK")
+        await screen.press("colon")
+        await screen.type("export")
+        await screen.press("enter")
+        await screen.until("Exported 3 files to")
+        files = {one.name.rpartition("-")[2]: one for one in (tmp_path / "exports").iterdir()}
+        assert {one.stat().st_mode & 0o077 for one in files.values()} == {0}
+        (table,) = [one for one in files.values() if one.suffix == ".csv"]
+        head, line = table.read_text().splitlines()
+        assert head.startswith("Status,Sequence")
+        assert "'=HYPERLINK(1)" in line
+
+
+async def test_a_new_alarm_runs_the_command_of_the_settings(
+    account: Account, tmp_path: Path, no_idle_waiting: None
+) -> None:
+    script, told = tmp_path / "alarm.py", tmp_path / "told"
+    script.write_text(f"import os\nopen({str(told)!r}, 'a').write(os.environ['OUTREACH_ALARM'] + '\\n')\n")
+    toml = f'[dashboard]\nalarm_command = "{sys.executable} {script}"\n'
+    async with open_screen(account, tmp_path, toml=toml) as screen:
+        await screen.until("33,331")
+        await account.control("POST", "events", workspace="acme", kind="domain.paused", count=1)
+        await screen.refresh()
+        await until(lambda: told.exists() and told.read_text().endswith("\n"))
+    (alarm,) = told.read_text().splitlines()
+    assert re.fullmatch(r"\S+ paused, \d inboxes not sending since \d\d:\d\d", alarm)
+
+
+async def test_a_service_that_fails_is_named_with_what_to_do_and_the_last_data_stays(
+    account: Account, screen: Screen
+) -> None:
+    await screen.until("33,331")
+    await account.fail(status=401)
+    await screen.refresh()
+    text = await screen.until("The service rejects the API key (401)")
+    assert (
+        "Create a new key and set OUTREACH_API_KEY" in text
+        or "Create a new key in the account settings" in text
+    )
+    assert "data from 14:05" in text.splitlines()[1]
+    assert "meetacme.example" in text
+    await screen.press("w")
+    assert "RESTING" in await screen.until("█")
+    await account.recover()
+    await screen.refresh()
+    await screen.until("3 of 60 inboxes bad · 15 at risk")
