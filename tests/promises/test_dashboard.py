@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import sys
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.kit import Account
+from tests.kit import Account, Shell
 from tests.kit.screen import Screen, open_screen
 from tests.kit.waiting import until
 
@@ -134,3 +137,53 @@ async def on_the_page_of_sequences(screen: Screen) -> list[str]:
     await screen.press("2")
     page = await screen.until("► active")
     return re.findall(r"► active +(\S.*?)  ", page)[:2]
+
+
+def drawn_in(picture: Path) -> str:
+    """The words of a picture."""
+    return "".join(ET.fromstring(picture.read_text()).itertext()).replace("\xa0", " ")
+
+
+async def test_once_draws_the_board_and_the_incident_since_an_earlier_picture(
+    account: Account, shell: Shell, tmp_path: Path
+) -> None:
+    shell.use(account.environ)
+    picture = tmp_path / "board.svg"
+    run = await asyncio.to_thread(shell.run, "dashboard", "--once", "--svg", str(picture))
+    assert (run.code, run.out, run.err) == (0, "", "")
+    assert "DOMAINS" in drawn_in(picture)
+    words = ("dashboard", "--once", "--incident", "6h", "--svg", str(picture))
+    assert (await asyncio.to_thread(shell.run, *words)).code == 0
+    assert "healthy" in drawn_in(picture)
+    assert "paused for" not in drawn_in(picture)
+    await account.control("POST", "events", workspace="acme", kind="domain.paused", count=1)
+    assert (await asyncio.to_thread(shell.run, *words)).code == 0
+    after = drawn_in(picture)
+    assert re.search(r"INCIDENTS \d+  6 h", after)
+    assert re.search(r"paused for \d+ s · \d+ inboxes stopped", after)
+
+
+async def test_once_without_a_service_names_what_could_not_be_read_and_fails(
+    account: Account, shell: Shell, no_idle_waiting: None
+) -> None:
+    shell.use({**account.environ, "OUTREACH_API_KEY": "live_other"})
+    run = await asyncio.to_thread(shell.run, "dashboard", "--once", "--json")
+    assert run.code == 1
+    assert run.err.startswith("Some data couldn't be read.\n  ")
+    assert run.data["inboxes"] is None
+    assert all(reading["error"] for reading in run.data["readings"].values())
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+async def test_json_is_escaped_on_a_terminal_and_exact_in_a_pipe(
+    account: Account, shell: Shell, monkeypatch: pytest.MonkeyPatch, *, terminal: bool
+) -> None:
+    name = "\x9b31m\u202egnp.exe"
+    hostile = {"id": "sq_1", "name": name, "status": "active", "steps": 3}
+    account.answer("GET /sequences", {"data": [hostile], "next_cursor": None})
+    # A terminal obeys what a name holds; a program behind a pipe needs the name as it is.
+    monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: terminal)
+    shell.use(account.environ)
+    run = await asyncio.to_thread(shell.run, "dashboard", "--once", "--json")
+    assert run.data["sequences"][0]["name"] == name
+    assert (name in run.out) is not terminal

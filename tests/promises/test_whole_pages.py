@@ -216,7 +216,7 @@ async def test_each_step_on_the_page_of_replies_is_whole(
                 assert page == snapshot(name=f"{number:02} {line}")
 
 
-async def test_export_writes_the_list_without_formulas_and_theme_changes_the_colors(
+async def test_export_writes_the_list_without_formulas(
     account: Account, tmp_path: Path, no_idle_waiting: None
 ) -> None:
     hostile = {"id": "sq_1", "name": "=HYPERLINK(1)", "status": "active", "steps": 3}

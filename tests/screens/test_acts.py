@@ -57,19 +57,6 @@ async def test_undo_is_a_stack_of_acts() -> None:
         assert desk.service.lines[:2] == ["pause sq_0", "pause sq_1"]
 
 
-async def test_a_capital_p_asks_for_the_time_then_pauses_until_it() -> None:
-    async with at_desk() as desk:
-        await desk.press("2")
-        await desk.write("P", "soonish", "enter")
-        assert "“soonish” isn't a duration, a day or a time." in desk.toasts
-        await desk.write("P", "until 18:30", "enter")
-        assert "until 18:30" in desk.text
-        assert desk.service.paused == {"sq_2"}
-        await desk.press("y")
-        await desk.until("Press u to undo")
-        assert desk.service.paused == {"sq_0", "sq_2"}
-
-
 async def test_a_failure_is_told_and_leaves_the_sequence_as_it_was() -> None:
     async with at_desk() as desk:
         desk.service.broken = True
@@ -77,33 +64,6 @@ async def test_a_failure_is_told_and_leaves_the_sequence_as_it_was() -> None:
         await desk.until("can't be reached")
         assert "Nothing was changed." in desk.toasts
         assert "pausing…" not in desk.text
-
-
-async def test_p_is_neither_shown_nor_done_where_only_reading_is_allowed() -> None:
-    async with at_desk(read_only=True) as desk:
-        await desk.press("2", "p")
-        assert "p pause" not in desk.text
-        await desk.write("colon", "pause sq_0", "enter")
-        await desk.until("read-only")
-        assert not desk.service.lines
-
-
-async def test_the_palette_offers_what_fits_the_line_and_nothing_else() -> None:
-    async with at_desk() as desk:
-        await desk.press("colon")
-        line = desk.app.screen.query_one(Input)
-        steps = (
-            ("pau", "pause SEQUENCE", "zzqqxx"),
-            ("pause web", 'pause "Webinar follow-up"', "pause SEQUENCE"),
-            ("guard", "guardrails", 'pause "Webinar'),
-            ("rfrsh", "Read everything again", "guardrails"),
-            ("zzqqxx", "Nothing matches “zzqqxx”", "Read everything again"),
-        )
-        for typed, offered, gone in steps:
-            line.value = typed
-            await desk.settle()
-            assert offered in desk.text, typed
-            assert gone not in desk.text, typed
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 12)])
@@ -131,24 +91,6 @@ async def test_toasts_take_room_and_never_lie_over_the_list_in_use(size: tuple[i
 
 
 # -- the past --------------------------------------------------------------------------------------
-
-
-async def test_the_same_screen_goes_back_with_its_cells_lit_and_the_lanes_below(
-    recorded: HistoryAccess,
-) -> None:
-    async with at_desk(history=recorded, size=(120, 40)) as desk:
-        before = desk.text.splitlines()
-        await desk.write("at", "1h", "enter")
-        text = desk.text
-        assert "REPLAY 13:32:07, 1 h ago" in text
-        assert text.splitlines()[2:5] == before[2:5] or "DOMAINS 4" in text.splitlines()[3]
-        assert len(text.splitlines()) <= 40, "the frame takes no room"
-        assert "WHAT HAPPENED" in text
-        await desk.press("right_square_bracket")
-        cells = desk.app.board.domains.table
-        assert any(cells.get_cell(*place).lit for place in cells._lit) or not cells._lit
-        await desk.press("escape")
-        assert "REPLAY" not in desk.text
 
 
 async def test_the_past_tells_the_cause_that_was_known_then_and_no_other(recorded: HistoryAccess) -> None:
@@ -181,17 +123,6 @@ async def test_in_the_past_no_list_ages_by_the_present(recorded: HistoryAccess) 
 
 
 # -- alarms ----------------------------------------------------------------------------------------
-
-
-async def test_a_acknowledges_visibly_and_takes_it_back_and_leaves_a_trace() -> None:
-    async with at_desk() as desk:
-        assert [alarm.where for alarm in desk.app.frame.alarms] == [PAUSED], "59.7 is none"
-        assert "1 alarm  a: acknowledge" in desk.text
-        await desk.press("a")
-        assert "✓ acknowledged 14:32" in desk.text.splitlines()[1]
-        assert "✓" in next(line for line in desk.text.splitlines()[3:] if PAUSED in line)
-        await desk.press("a")
-        assert "1 alarm  a: acknowledge" in desk.text
 
 
 async def test_what_comes_back_after_a_while_begins_anew_without_a_history() -> None:
@@ -230,29 +161,6 @@ async def test_the_hint_of_an_alarm_can_be_clicked() -> None:
         assert "✓ acknowledged" in desk.text
 
 
-async def test_the_wall_shows_domain_and_cause_largest_and_its_keys_act() -> None:
-    async with at_desk(size=(160, 50), wall=True) as desk:
-        text = desk.text
-        assert text.count("█") > 40, "large letters"
-        assert "press any key" not in text.casefold()
-        assert "RESTING" in text
-        await desk.press("a")
-        assert "✓ acknowledged" in desk.text
-        await desk.press("4")
-        assert "Incidents" in desk.text.splitlines()[0]
-        await desk.press("escape")
-
-
-async def test_a_small_wall_still_says_what_is_wrong() -> None:
-    async with at_desk(size=(60, 20), wall=True) as desk:
-        for width, height in ((60, 20), (40, 12)):
-            await desk.pilot.resize_terminal(width, height)
-            await desk.second(0)
-            assert "1 of 4 domains paused" in desk.text
-            assert PAUSED in desk.text
-            assert ("HEALTHY 17" in desk.text) == (width == 60)
-
-
 # -- keys, help, themes ----------------------------------------------------------------------------
 
 
@@ -270,17 +178,4 @@ async def test_another_key_is_named_wherever_a_key_is_named() -> None:
         await desk.until("Press ^z to undo")
 
 
-async def test_an_unknown_name_of_a_key_is_told_with_the_nearest() -> None:
-    async with at_desk(keys={"filtre": "x"}) as desk:
-        assert "filtre isn't a key name; did you mean filter?" in desk.toasts
-
-
 # -- workspaces ---------------------------------------------------------------------------
-
-
-async def test_workspaces_are_a_page_and_enter_opens_one() -> None:
-    async with at_desk(others=("beta",)) as desk:
-        await desk.press("5")
-        assert desk.shown("workspaces") == ["acme", "beta"]
-        await desk.press("down", "enter")
-        assert desk.text.splitlines()[0].startswith(" beta ")

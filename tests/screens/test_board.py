@@ -36,15 +36,6 @@ async def see_with_past(desk: Desk) -> None:
     await desk.see(crisis(), board=board)
 
 
-async def test_one_line_tells_what_is_wrong_since_when_and_why() -> None:
-    async with at_desk(size=(140, 40)) as desk:
-        await see_with_past(desk)
-        verdict = desk.text.splitlines()[1]
-        assert "◆ 1 of 4 domains paused · 6 of 24 inboxes not sending" in verdict
-        assert "bounce rate" in verdict
-        assert desk.text.splitlines()[0].rstrip().endswith("14:32:07 UTC")
-
-
 async def test_the_domain_under_the_cursor_tells_why_its_inboxes_and_what_to_do() -> None:
     async with at_desk(size=(160, 48)) as desk:
         await see_with_past(desk)
@@ -153,26 +144,6 @@ async def test_a_filter_holds_for_the_page_and_esc_clears_it() -> None:
         await desk.write("slash", "nothing-like-it", "enter")
         assert "No lines match the filter." in desk.text
         assert "No inboxes are connected" not in desk.text, "they are only hidden"
-
-
-FILTERS = {
-    "STATUS:Paused": ["sq_2"],
-    "!status:paused founders": ["sq_0"],
-    # As the column writes it, with a comma at the thousands.
-    "sent:4,7": ["sq_1"],
-    "reply-rate:7.8": ["sq_0"],
-    "sequence:webinar": ["sq_2"],
-    "sequence:paused": [],
-    "!": [],
-}
-
-
-async def test_a_word_of_a_filter_may_name_a_column_or_exclude() -> None:
-    async with at_desk() as desk:
-        await desk.press("2")
-        for typed, left in FILTERS.items():
-            await desk.write("slash", typed, "enter")
-            assert desk.shown("sequences") == left, typed
 
 
 async def test_the_cursor_stays_on_its_line_and_on_the_screen() -> None:

@@ -10,9 +10,8 @@ from datetime import timedelta
 import pytest
 from textual.geometry import Region
 from textual.pilot import Pilot
-from textual.widgets import Input
 
-from shared.domain.card import Action, Button, Card, Tone, Typed
+from shared.domain.card import Action, Card, Tone
 from shared.domain.reply_queue import Change, Permission, QueuedReplies, QueuedReply, Verb
 from shared.records.records import RecordsUnavailable
 from shared.settings import Need, Settings
@@ -25,7 +24,6 @@ from tui.feed.startup import opened_replies
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.replies import ReplyLine
 from tui.screens import replies
-from tui.screens.dialogs import CardDialog
 from tui.screens.replies import RepliesPage
 
 
@@ -131,84 +129,6 @@ def written(app: DashboardApp) -> str:
     """The words of the lead as they stand on the page."""
     words = page(app).words
     return "\n".join(strip.text.rstrip() for strip in words.render_lines(Region(0, 0, *words.size)))
-
-
-def toasts(app: DashboardApp) -> str:
-    return " ".join(f"{one.title} {one.message}" for one in app._notifications)
-
-
-async def test_unclaimed_replies_stand_first_with_the_words_of_the_chosen_one() -> None:
-    queue = FakeQueue(
-        [reply("Ben", minutes=9, claimed_by="cleo"), reply("Ada", minutes=7), reply("Eva", minutes=1)]
-    )
-    async with opened(queue) as (app, pilot):
-        assert listed(app) == ["Ada", "Eva", "Ben"]
-        assert "2 unclaimed" in page(app).replies.head.plain
-        assert "Ada" in page(app).who.plain
-        await press(pilot, "down")
-        assert "Eva" in page(app).who.plain
-        assert "Eva here.\nPlease call me." in written(app)
-        await press(pilot, "enter")
-        assert isinstance(app.screen, CardDialog)
-
-
-async def test_keys_claim_and_close_the_chosen_reply_and_undo_it() -> None:
-    queue = FakeQueue([reply("Ada", minutes=7), reply("Eva", minutes=1)])
-    async with opened(queue) as (app, pilot):
-        await press(pilot, "c")
-        assert listed(app) == ["Eva", "Ada"]
-        assert chosen(app).reply.lead == "Ada", "the cursor stays on the reply"
-        await press(pilot, "u")
-        await press(pilot, "d")
-        assert [act[:2] for act in queue.acts] == [
-            ("claim", "al_Ada"),
-            ("release", "al_Ada"),
-            ("done", "al_Ada"),
-        ]
-        assert listed(app) == ["Eva"]
-
-
-async def test_a_reply_is_assigned_by_a_name_that_tab_completes() -> None:
-    queue = FakeQueue([reply("Ada", minutes=7)])
-    async with opened(queue) as (app, pilot):
-        await press(pilot, "A")
-        app.screen.query_one(Input).value = "cl"
-        await press(pilot, "tab", "enter")
-        assert queue.acts == [("assign", "al_Ada", "", "@cleo")]
-
-
-async def test_an_answer_with_choices_is_asked_by_number() -> None:
-    choices = Card(
-        title="Snooze until …",
-        buttons=(
-            Button(label="1 hour", action=Typed("snooze al_Ada 1h")),
-            Button(label="Another time", action=Typed("snooze al_Ada"), picks_time=True),
-        ),
-    )
-    queue = FakeQueue([reply("Ada", minutes=7)], answers=[Change(card=choices)])
-    async with opened(queue) as (app, pilot):
-        await press(pilot, "z")
-        assert isinstance(app.screen, CardDialog)
-        await press(pilot, "2")
-        app.screen.query_one(Input).value = "90m"
-        await press(pilot, "enter")
-        assert queue.acts == [("snooze", "al_Ada", "", ""), ("press", "snooze al_Ada", "90m", "")]
-
-
-async def test_who_was_slower_is_asked_before_a_reply_is_taken_over() -> None:
-    taken = Card(
-        title="@ben claimed this at 14:05",
-        buttons=(Button(label="Take over", action=Typed("takeover al_Ada")),),
-    )
-    queue = FakeQueue([reply("Ada", minutes=7)], answers=[Change(card=taken)])
-    async with opened(queue) as (app, pilot):
-        await press(pilot, "c")
-        assert isinstance(app.screen, CardDialog)
-        await press(pilot, "1")
-        assert queue.acts[-1] == ("press", "takeover al_Ada", "", "")
-        await press(pilot, "u")
-        assert "Nothing to undo" in toasts(app)
-        assert len(queue.acts) == 2
 
 
 @pytest.mark.parametrize(

@@ -11,17 +11,14 @@ from typing import Any
 
 from shared.api.models import Inbox
 from shared.domain.snapshot import ProblemStart, from_text, to_text
-from shared.domain.workspace_verdict import SERVICE
 from shared.history.history import History
 from shared.records.records import DomainPast, DomainPause
 from shared.storage.database import parse_url
-from tests.shared.harness import DOWN
 from tests.tui.accounts import NOW, Clock, board_of
 from tests.tui.feed.test_poller import Service, Watcher, polled, trouble_of
 from tui.entrypoints.once import as_data
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick
-from tui.feed.startup import read_pasts
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import DomainFacts
 from tui.screens.report import report
@@ -106,23 +103,6 @@ async def test_what_one_process_saw_begin_another_knows(tmp_path: Path) -> None:
     assert domain_since(await first_tick(tmp_path, service, clock), words="14:32") == {NOW}
 
 
-async def test_an_outage_that_began_before_the_restart_has_its_start(tmp_path: Path) -> None:
-    clock, service = Clock(), Service()
-    await first_tick(tmp_path, service, clock)
-    service.down = True
-    clock.advance(60)
-    down = await first_tick(tmp_path, service, clock)
-    clock.advance(1800)
-    later = await first_tick(tmp_path, service, clock)
-    starts = [
-        next(one for one in tick.board.conditions if one.key == SERVICE).since for tick in (down, later)
-    ]
-    assert starts == [NOW + timedelta(seconds=60)] * 2
-    state = WorkspaceState(workspace="acme")
-    state.take(later, now=clock())
-    assert state.alarms[0].since_words(clock()) == "14:33"
-
-
 async def test_what_recovered_and_came_back_begins_anew(tmp_path: Path) -> None:
     clock, service = Clock(), Service()
     (start,) = (await first_tick(tmp_path, service, clock)).snapshot.problems
@@ -179,14 +159,3 @@ async def test_a_record_of_an_earlier_pause_dates_no_later_one(tmp_path: Path) -
         again = NOW + timedelta(hours=1)
         (found,) = await history.follow_problems((old,), spared="", now=again) or ()
         assert found.since == again.timestamp(), "the record is of the pause before"
-
-
-async def test_records_name_pauses_that_are_not_over() -> None:
-    pause = DomainPause(at=NOW)
-    pasts = {
-        "a.example": DomainPast(pauses=(pause, DomainPause(at=NOW - timedelta(days=3)))),
-        "b.example": DomainPast(pauses=(replace(pause, recovered_at=NOW),)),
-        "c.example": DomainPast(),
-    }
-    assert DomainFacts(pasts=pasts).pauses == {"a.example": pause}
-    assert await read_pasts(DOWN, "acme", tuple(pasts), now=NOW) == {}
