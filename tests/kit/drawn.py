@@ -28,7 +28,7 @@ _CHANGING: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r'(?<="used_last_second": )\d+', "some"),  # the machine decides which requests are of one second
     (r" · today \d+", ""),  # read by itself, and shown once it is there
     (r"(?m)(^ Sends .*|\(a lane\).*) <\w+>$", r"\1"),
-    (r"/tmp/[\w/.-]*?(?=[\w.-]+\.(?:db|toml|csv))", "FOLDER/"),
+    (r"/tmp/[\w/.-]*?(?=[\w.-]+\.(?:db|toml|csv)|exports)", "FOLDER/"),
 )
 
 
