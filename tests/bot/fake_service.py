@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from typing import Any
@@ -26,36 +26,22 @@ class Remote:
     leads: list[dict[str, Any]] = field(default_factory=list)
     asked: list[dict[str, str]] = field(default_factory=list)
     """The query of each GET /leads."""
-    reading: float = 0.0
-    """How long a GET /leads takes."""
     refuses: int = 0
     fails: dict[str, int] = field(default_factory=dict)
     """The status that answers a PATCH of a sequence."""
     seconds: float = 0.0
     """How long a PATCH takes."""
-    _held: asyncio.Event | None = None
     patched: list[tuple[str, str]] = field(default_factory=list)
     stats: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
     """The rows of a grouping on one day: `("sequence", "2026-03-10")`."""
     now: Callable[[], float] | None = None
     """The time that its answers are dated with; None: the real one."""
-    cut: int = 0
-    """So many of the next PATCHes take effect and are never answered."""
 
     def add(self, name: str, *, status: str = "active", steps: int = 3) -> str:
         """One more sequence; returns its id."""
         key = f"sq_{len(self.sequences) + 1:04}"
         self.sequences[key] = {"id": key, "name": name, "status": status, "steps": steps}
         return key
-
-    @contextlib.contextmanager
-    def holding(self) -> Iterator[None]:
-        """Answer every PATCH only after this."""
-        self._held = asyncio.Event()
-        try:
-            yield
-        finally:
-            self._held.set()
 
     async def listed(self, request: web.Request) -> web.Response:
         """GET /sequences, /inboxes, and nothing else that a test needs."""
@@ -72,7 +58,6 @@ class Remote:
 
     async def _leads(self, query: dict[str, str]) -> web.Response:
         self.asked.append(query)
-        await asyncio.sleep(self.reading)
         fitting = [
             lead
             for lead in self.leads
@@ -88,8 +73,6 @@ class Remote:
         if refusal := self._refusal(request):
             return refusal
         await asyncio.sleep(self.seconds)
-        if self._held:
-            await self._held.wait()
         name, status = request.match_info["name"], (await request.json())["status"]
         if name in self.fails:
             return _error(self.fails[name])
@@ -97,10 +80,6 @@ class Remote:
             return _error(404)
         self.patched.append((name, status))
         self.sequences[name]["status"] = status
-        if self.cut:
-            self.cut -= 1
-            assert request.transport is not None
-            request.transport.abort()
         return web.json_response(self.sequences[name])
 
     def _refusal(self, request: web.Request) -> web.Response | None:

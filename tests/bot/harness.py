@@ -113,17 +113,6 @@ class BotHarness(Installation):
 
         return dict(await until(enough, seconds=seconds))
 
-    async def home(self, user: str) -> dict[str, Any]:
-        """Open Home and return it, once it shows more than its placeholder."""
-        await self.control("home/open", user=user, wait=10)
-
-        async def whole() -> dict[str, Any] | None:
-            async with self.http.get(f"{self.slack.origin}/control/state") as answer:
-                shown = (await answer.json())["homes"].get(user)
-            return shown if shown and "Loading …" not in json.dumps(shown, ensure_ascii=False) else None
-
-        return dict(await until(whole))
-
     async def say(self, text: str, **more: Any) -> list[dict[str, Any]]:
         """Type `/outreach TEXT` and return what the bot answered.
 
