@@ -74,3 +74,12 @@ def test_the_top_level_has_only_known_entries() -> None:
     }
     allowed |= {"pyproject.toml", "manifest.yml", "requirements.lock", "requirements-dev.lock"}
     assert {name for name in names if name not in allowed and not name.endswith("_cache")} == set()
+
+
+def test_every_path_of_tests_that_the_makefile_names_exists() -> None:
+    paths = re.findall(r"tests/[a-z_./]+(?=[\s$])", (ROOT / "Makefile").read_text())
+    assert len(paths) > 10
+    # Git keeps no empty folder, and a fresh clone has none.
+    assert [
+        path for path in paths if not (ROOT / path).is_file() and not any((ROOT / path).glob("**/*.py"))
+    ] == []
