@@ -644,19 +644,6 @@ SCREENS = {
         colon "sta
         escape
     """,
-    "time": """
-        4
-        r
-        r
-        r
-        at "nonsense
-        colon "seek 1h
-        3
-        escape escape
-        w
-        a
-        escape
-    """,
 }
 """Keys, after a quotation mark what is typed and entered, and after a tilde what is waited for."""
 
