@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
 from shared.commands.base import (
-    NOTHING_CHANGED,
     ArgumentError,
     Arguments,
     Command,
@@ -127,7 +126,7 @@ async def need_inboxes(query: str, context: CommandContext, *, argument: str) ->
         card = Card(
             f"No inbox matches “{clip(query)}”",
             tone=Tone.WARN,
-            text=(NOTHING_CHANGED, did_you_mean(query, names)),
+            text=(did_you_mean(query, names),),
             buttons=(Button("All inboxes", Inboxes()),),
         )
         raise Stop(Result(card, problem=Problem("no such inbox", argument)))

@@ -236,8 +236,9 @@ def _named(arguments: OnSequences, plan: Plan, context: CommandContext) -> Resul
     if words and replace(arguments, target=first).scope:
         raise _no_end(arguments, first, words)
     result = match.refusal(arguments)
-    # A button would lose the words about the end.
-    if any(word.lower() in END_WORDS or word[:1].isdigit() for word in words):
+    # A button would lose the words about the end: `for`, `2h`, `tomorow`.
+    is_end = any(word.lower() in END_WORDS or word[:1].isdigit() for word in words)
+    if is_end or (words and end_mistake(("until", words[-1])).near):
         return replace(result, card=replace(result.card, buttons=()))
     return result
 

@@ -259,7 +259,7 @@ async def _test(name: str, rule: Rule, context: CommandContext) -> Result:
     shown, text, footer, span = name or free_name(rule, {}), "", "", f"the last {LOOK_BACK.days} days"
     if start < known <= end:
         span = f"the {show_exact_span(timedelta(seconds=end - known))} that are known"
-        footer = f"{metric.capitalize()} before {context.show(moment(known))} are unknown."
+        footer = f"Nothing is known of {metric} before {context.show(moment(known))}."
     times = "once" if len(firings) == 1 else f"{len(firings):,} times"
     title = f"{shown} would {f'have fired {times}' if firings else 'not have fired'} in {span}"
     if known > end:

@@ -363,6 +363,106 @@ STORIES = {
         guardrails remove many
         audit
     """,
+    "mistakes": """
+        hlep pause
+        continue fintech
+        xyzzy
+        status @nosuch
+        status @one @two
+        domain
+        domain useacme.exampl
+        inboxes nosuch.example
+        stats by
+        stats by nothing
+        stats 7d by inbox
+        stats yesterday by steps
+        report 2020-01-01..2026-01-01
+        report yesterday
+        report 2026-02-01..2026-01-01
+        replies 0
+        replies x
+        replies 2
+        leads intersted
+        leads fintech bounced
+        help take over
+        help nosuch
+        digest mondays
+        digest 9
+        digest mon,thu at 8 am
+        subscriptions nosuch
+        subscribe
+        subscribe bounces inbox=a@b.example domain=b.example
+        subscribe bounces domain=a@b.example
+        subscribe bounces domain=useacme.exampl
+        subscribe bounces sequence=nosuch
+        subscribe replied here
+        unsubscribe bounces
+        unsubscribe all
+    """,
+    "pauses over pauses": """
+        pause fintech until 2020-01-01
+        pause fintech tomorow
+        pause nothing for 2h
+        pause all 2 hour
+        pause
+        pause fintech reason bounces are high
+        pause fintech reason they are high
+        pause fintech
+        resume fintech
+        resume fintech
+        @ben pause fintech until tomorrow
+        @ben resume recruiters
+        undo
+        pause recruiters for 1h
+        @ben resume recruiters
+        undo
+        pause domain:nosuch.example
+        pause domain:useacme.example
+        [Cancel]
+        pause all for 1h
+        [Pause all 10]
+        pause all
+        pause all for 3h
+        sequences
+        sequences paused
+        undo
+        resume all
+    """,
+    "two leads of a name": """
+        add ada@acme.example fintech first_name=Ada email=x
+        add ada@acme.example to nosuch
+        add ada@acme.example to fintech first_name=Ada last_name=Lovelace company=Acme
+        add adele@acme.example to recruiters first_name=Adele last_name=Lovelace
+        lead lovelace
+        lead Ada Lovelace
+        remove ada lovelace
+        remove ld_nosuch
+        [Remove]
+    """,
+    "rules that are refused": """
+        guardrails nosuch
+        guardrails pause everything
+        guardrails add
+        guardrails add notify about domain when health < 60 as low-health
+        guardrails add notify about domain when health < 50 as low-health
+        guardrails add pause sequence when bounces > 5% of at least 50 sends in 24h
+        [Cancel]
+        guardrails remove
+        guardrails remove nosuch
+        guardrails remove bounces-5
+        guardrails off low health
+        guardrails off low-health for ever
+        guardrails off low-health for 24h
+        guardrails
+        guardrails on low-health
+        guardrails on low-health
+        guardrails off
+        [Turn all off]
+        guardrails on low-health
+        guardrails
+        guardrails remove low-health
+        @gus guardrails add suggest pausing sequence when bounces > 10 in 1h
+    """,
 }
 
 

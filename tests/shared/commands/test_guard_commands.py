@@ -65,7 +65,7 @@ async def test_a_test_says_how_much_is_known(harness: CommandHarness) -> None:
     await crisis(harness, known_from=timedelta(hours=6))
     card = await harness.say(f"guard test {ACTS}")
     assert card.title == "bounces-5 would not have fired in the 6 h that are known"
-    assert card.footer == "Bounces before 08:30 UTC are unknown."
+    assert card.footer == "Nothing is known of bounces before 08:30 UTC."
 
 
 async def test_a_taken_name_is_refused_and_a_shipped_rule_is_replaced_but_not_removed(
