@@ -37,6 +37,15 @@ structlog.configure(
 )
 
 LONG = 200.0
+LONGEST_MODULES = {
+    "test_month",
+    "test_walk",
+    "test_web",
+    "test_causes",
+    "test_whole_answers",
+    "test_whole_pages",
+}
+"""Whose tests take seconds each."""
 """Seconds: a test that may take longer begins before the others."""
 
 os.umask(0o022)  # a settings file that its group can write is refused, and some systems make all files so
@@ -86,8 +95,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("postgresql")
         if any(fixture.scope == "module" for fixture in _fixtures(item)):
             item.add_marker(pytest.mark.xdist_group(item.path.relative_to(item.config.rootpath).as_posix()))
-    # What takes minutes begins first, or one process is left with it at the end.
-    items.sort(key=_timeout, reverse=True)
+    # What takes long begins first, or one process is left with it at the end.
+    items.sort(key=lambda item: (_timeout(item), item.path.stem in LONGEST_MODULES), reverse=True)
 
 
 def _fixtures(item: pytest.Item) -> Iterator[pytest.FixtureDef[Any]]:

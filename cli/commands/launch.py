@@ -43,12 +43,13 @@ def demo(options: Namespace) -> int:
 def bot(options: Namespace) -> int:
     """The Slack bot and webhook receiver, until a signal ends it."""
     gc.disable()  # nothing loaded at startup is garbage, and looking for it costs a tenth of the start
-    # structlog loads Rich wherever it is installed, to draw tracebacks. The bot writes them plainly, and Rich would
-    # take three megabytes of it for as long as it runs.
-    sys.modules["rich"] = None  # type: ignore[assignment]  # which makes its import fail, by the language's reference
-    import structlog  # noqa: F401
+    if "rich" not in sys.modules:
+        # structlog loads Rich wherever it is installed, to draw tracebacks. The bot writes them plainly, and Rich
+        # would take three megabytes of it for as long as it runs. None makes its import fail, by the language's reference.
+        sys.modules["rich"] = None  # type: ignore[assignment]
+        import structlog  # noqa: F401
 
-    del sys.modules["rich"]
+        del sys.modules["rich"]
     from bot.server import run
     from shared.settings import Need, load
 

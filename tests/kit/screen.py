@@ -99,7 +99,7 @@ class Screen:
                     await app.workers.wait_for_complete(ends)
                 await self._pilot.pause(0.02)
                 if self.text == before:
-                    assert "Internal error" not in before
+                    assert "Internal error" not in before, before
                     return self.inked
                 before = self.text
 
