@@ -181,15 +181,20 @@ class CommandDispatcher:
         workspace, user = caller.context(readable.workspace).workspace.name, caller.person.id
         known = await self._store.alerts.candidates(workspace, user, done=asked.verb == "reopen")
         fitting = replies.fitting(asked, known, user)
+        others: Sequence[Alert] = ()
+        if asked.name and not any(replies.is_named(reply, asked.name) for reply in fitting):
+            # Of these the act changes none; but a whole name of theirs isn't the beginning of another: `not interested
+            # ada` leaves Adam alone where Ada's reply is done.
+            others = await self._store.alerts.candidates(workspace, user, done=asked.verb != "reopen")
+            if any(replies.is_named(reply, asked.name) for reply in others):
+                fitting = ()
         if len(fitting) == 1:
             return await self._alert_actions.perform(asked.act_on(fitting[0]), caller)
         if fitting:
             card, items = replies.choice(asked, fitting)
             return Answer(card=card, items=items)
         card = replies.not_found(asked, known) if asked.name else WHICH_ALERT
-        # Of the others the act changes none; but that they have the name is said, and how the newest stands.
-        others = await self._store.alerts.candidates(workspace, user, done=asked.verb != "reopen")
-        if asked.name and (same := replies.fitting(asked, others, user)):
+        if asked.name and (same := replies.fitting(asked, others, user)):  # how the newest of the name stands
             card = Card(reply_card(same[0]).title, text=(NOTHING_CHANGED,))
         return Answer(card=card)
 

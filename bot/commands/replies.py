@@ -446,13 +446,17 @@ def fitting(asked: NamedReply, replies: Sequence[Alert], person: str) -> Sequenc
     return (own if asked.verb in OWN_FIRST else []) or possible or (named if asked.name else [])
 
 
+def is_named(reply: Alert, name: str) -> bool:
+    """Say whether this is the lead's whole name, company or address."""
+    return name.casefold() in (text.casefold() for text in _names(reply))
+
+
 def _of_name(replies: Sequence[Alert], wanted: str) -> list[Alert]:
     """Those of this very lead, else those whose name, company or address begins so, or has a word that does."""
-    names = [(reply, [name.casefold() for name in _names(reply)]) for reply in replies]
-    exact = [reply for reply, of_reply in names if wanted in of_reply]
-    return exact or [
-        reply for reply, of_reply in names if any(f" {wanted}" in f" {name}" for name in of_reply)
+    begin = [
+        reply for reply in replies if any(f" {wanted}" in f" {name.casefold()}" for name in _names(reply))
     ]
+    return [reply for reply in replies if is_named(reply, wanted)] or begin
 
 
 def _names(reply: Alert) -> Sequence[str]:

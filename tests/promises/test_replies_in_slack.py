@@ -102,6 +102,17 @@ async def test_who_is_not_in_the_private_channel_of_a_reply_is_not_assigned(team
     await team.changed(card, "assigned to @ben by @ann")
 
 
+async def test_a_whole_name_is_never_the_beginning_of_another_leads(team: Team) -> None:
+    """Ada's reply is done; Adam's, which is open, isn't what a line about Ada means."""
+    await posted(team, "Ada")
+    adam = await posted(team, "Adam")
+    await team.ask("done ada")
+    answer = await team.ask("not interested ada")
+    assert "Ada" in answer.title
+    assert "Nothing was changed" in answer.shown
+    assert "Claim" in (await team.present(adam)).buttons
+
+
 async def test_tomorrow_begins_where_the_person_who_snoozes_is(team: Team) -> None:
     card = await posted(team)
     (question,) = await team.click(card, "Snooze until …", user="dev")
