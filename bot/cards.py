@@ -462,7 +462,7 @@ def _sending(name: str, *, is_well: bool, is_broken: bool) -> tuple[str, Tone]:
 
 def problems_in(standing: Mapping[str, Any]) -> Sequence[CheckReport]:
     """The problems that a card's state holds."""
-    # Another version may have written it: what can't be read is no problem.
+    # Another version may have written it: what can't be read isn't a problem.
     stored = standing.get("dns")
     report = decode(DomainReport, json.dumps(stored)) if isinstance(stored, Mapping) else None
     return _causes(report.checks) if report else ()

@@ -113,7 +113,7 @@ def _timeout(item: pytest.Item) -> float:
     return max(LONG, mark.args[0] or math.inf) if mark else LONG
 
 
-gc.disable()  # what the collection of the tests loads is no garbage
+gc.disable()  # what the collection of the tests loads isn't garbage
 
 
 def pytest_collection_finish() -> None:

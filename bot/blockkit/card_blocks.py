@@ -58,7 +58,7 @@ _STYLES = {Tone.GOOD: "primary", Tone.BAD: "danger"}
 # Sentences may hold words from outside, which are not styled: only what begins as a command of ours counts as code.
 _VERBS = "|".join(map(re.escape, (*COMMANDS, *ALIASES)))
 _PROGRAMS = "bot|dashboard|sandbox|doctor|webhooks|import|export|init|database"
-# A mark that follows a letter ends other code: `until friday`? is no command `?`.
+# A mark that follows a letter ends other code: `until friday`? is not the command `?`.
 _CODE = re.compile(
     rf"(?<!\w)`(all|reason|(?:/?outreach (?:{_VERBS}|{_PROGRAMS})|{_VERBS}|until|for)(?: [^`@]*)?)`"
 )

@@ -177,7 +177,7 @@ class SlackRequests:
 
     Bolt parses the body before it looks at the signature; the SDK's verifier raises on a timestamp that isn't a number
     and on a body or header that isn't text; the last of duplicate headers would win, and the body has no size limit.
-    What is signed may still be odd: Bolt raises over a body that is no object, and the listeners over odd parts of one.
+    What is signed may still be odd: Bolt raises over a body that isn't an object, and the listeners over odd parts of one.
     """
 
     def __init__(self, bolt: AsyncApp, *, signing_secret: str, bodies: BodyReader) -> None:
@@ -194,7 +194,7 @@ class SlackRequests:
                 return await answer(send, 401)
             headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
             request = AsyncBoltRequest(body=body.decode(), headers={**headers})
-            # Bolt looks into an event before the listeners do, and would answer 500 to one that is no object.
+            # Bolt looks into an event before the listeners do, and would answer 500 to one that isn't an object.
             request.body.get("event", {}).get("type")
             done = await self._bolt.async_dispatch(request)
         except ClientDisconnected:

@@ -472,7 +472,7 @@ class Answers:
     ) -> None:
         """Answer at the address. A question that was clicked goes with its answer; the card that was clicked stays.
 
-        A message of a change that the bot can't edit itself, where it is no member, becomes that of its Undo.
+        A message of a change that the bot can't edit itself, where it isn't a member, becomes that of its Undo.
         """
         is_change, is_shown = change_of(to.asked) > 0, answer.on_card or answer.edited
         is_stored = False
@@ -579,7 +579,7 @@ async def _send(respond: AsyncRespond, message: Message, **how: Any) -> bool:
 def _origin(body: Body, respond: AsyncRespond | None) -> Origin:
     """Who sent a command or a message, or pressed something, and the place of the answer.
 
-    Raises `TypeError` where an id is no text, and `KeyError` where nobody asks.
+    Raises `TypeError` where an id isn't a text, and `KeyError` where nobody asks.
     """
     view, container, event = body.get("view") or {}, body.get("container") or {}, body.get("event") or {}
     place, message = body.get("channel") or {}, body.get("message") or {}
@@ -606,7 +606,7 @@ def _origin(body: Body, respond: AsyncRespond | None) -> Origin:
     )
     ids = (origin.user, origin.name, origin.channel, origin.channel_name, origin.thread_ts, origin.trigger)
     if not all(isinstance(text, str) for text in (*ids, origin.view, origin.clicked_ts, origin.event_ts)):
-        raise TypeError("an id is no text")
+        raise TypeError("an id isn't a text")
     return origin
 
 

@@ -44,7 +44,7 @@ _ADDRESS = re.compile(
 # RFC 5321: a path has at most 256 characters, two of which are its angle brackets.
 LONGEST_ADDRESS = 254
 _UNREADABLE = re.compile("[\udc80-\udcff]")
-"""The characters that stand for bytes which are no text, by Python's `surrogateescape`."""
+"""The characters that stand for bytes which aren't text, by Python's `surrogateescape`."""
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
 

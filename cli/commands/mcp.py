@@ -96,7 +96,7 @@ async def _lines() -> AsyncIterator[str]:
     """The lines of stdin; one without end would fill the memory, so the rest of it is dropped as it comes."""
     read = partial(anyio.to_thread.run_sync, sys.stdin.buffer.readline, LONGEST_LINE_BYTES)
     while line := await read():
-        # Bytes that are no text are refused as one bad line, and don't end the session.
+        # Bytes that aren't text are refused as one bad line, and don't end the session.
         yield line.decode("utf-8", "replace")
         while len(line) == LONGEST_LINE_BYTES and not line.endswith(b"\n"):
             line = await read()

@@ -43,7 +43,7 @@ def confirm(question: str, *, yes: bool) -> None:
 
 
 def must_be_free(target: Path, *, overwrite: bool, option: str) -> None:
-    """Go on only where a file may be written; raises `Failed` where one is there, or something that is no file."""
+    """Go on only where a file may be written; raises `Failed` where one is there, or something that isn't a file."""
     if target.exists() and not target.is_file():
         raise Failed(f"{target} isn't a file. Name the file that is to be written.")
     if target.exists() and not overwrite:

@@ -44,7 +44,7 @@ def as_number(value: Any) -> float | None:
         if GROUPED.fullmatch(text):
             text = text.replace(",", "")
         value = float(text) if PLAIN.fullmatch(text) else None
-    # A flag is no number, although Python counts it among the integers.
+    # A flag isn't a number, although Python counts it among the integers.
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return value if abs(value) <= sys.float_info.max else None  # so that NaN and infinity are unknown, too

@@ -26,7 +26,7 @@ MOST_ROWS, MOST_FIELDS, MOST_LISTED, MOST_NESTED = 100, 60, 100, 5
 MOST_TOTAL = 60_000
 """Characters of text in one answer; then the remaining rows are left out, and counted."""
 SPACIOUS_KEYS = "entries"
-"""The key of the entries of a mapping whose own keys are no plain words."""
+"""The key of the entries of a mapping whose own keys aren't plain words."""
 
 _OWN = re.compile(r"[A-Za-z0-9_.:+-]{1,64}")
 """An id, a status or a time: no spaces, so no sentence, and no slash, so no address."""

@@ -60,7 +60,7 @@ class History:
         self._store = Store(url)
         self._thresholds = thresholds
         self._seen: dict[tuple[str, str], datetime] = {}
-        """When the parts of each workspace were read that are written: read no later, they are no news."""
+        """When the parts of each workspace were read that are written: read no later, they aren't news."""
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="history")
         self._thinned_at: datetime | None = None
 

@@ -29,7 +29,7 @@ class AlertsSummary:
     held: int = 0
     """Kept back until the quiet hours end."""
     unreadable: int = 0
-    """Deliveries with a good signature that were no known event, or no JSON."""
+    """Deliveries with a good signature that weren't a known event, or JSON."""
     last_delivery_at: datetime | None = None
     deliveries: Mapping[str, int] = field(default_factory=dict)
     """Deliveries of the last 24 hours by event kind."""

@@ -47,7 +47,7 @@ _ONLY: Mapping[Only, sa.ColumnElement[bool]] = {
     "calls": _c.effect == literal("read"),
 }
 _COUNTS = (_c.undone_by == "") & (_c.undoes == 0)
-"""A change that was undone, and the one that undid it, are no changes any more."""
+"""A change that was undone, and the one that undid it, aren't changes any more."""
 
 
 def add_entry(tx: Transaction, entry: AuditEntry) -> int:

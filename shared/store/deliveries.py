@@ -191,7 +191,7 @@ class FoundLeads(Repository):
 
     @writes
     def remember(self, tx: Transaction, workspace: str, leads: Collection[str]) -> None:
-        """Note leads of a first look, which an empty `compare` ends: they are no news."""
+        """Note leads of a first look, which an empty `compare` ends: they aren't news."""
         _remember(tx, workspace, leads)
 
     @writes

@@ -97,7 +97,7 @@ class Guardrails(Repository):
 
     @writes
     def rest_undone(self, tx: Transaction, change: int, by: str) -> Switch | None:
-        """Snooze the rule whose pause was taken back; None: that change was no guardrail's."""
+        """Snooze the rule whose pause was taken back; None: that change wasn't a guardrail's."""
         query = sa.select(incidents.c.workspace, incidents.c.rule).where(incidents.c.change == change)
         row = tx.execute(query).one_or_none() if change else None
         if row is None:

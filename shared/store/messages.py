@@ -428,7 +428,7 @@ class Settled:
 
 
 Report = Callable[[str, Sequence[Post], Outcome, Settled], PlannedPost | None]
-"""Words what other places are told of an outcome in a channel; planned in the transaction that records the outcome."""
+"""Words what other places learn about an outcome in a channel; planned in the transaction that records the outcome."""
 
 
 @frozen

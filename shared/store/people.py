@@ -30,7 +30,7 @@ class Candidates:
     people: tuple[str, ...]
     """The people in the order in which they take turns."""
     gone: frozenset[str] = frozenset()
-    """The people who are no members any more."""
+    """The people who aren't members any more."""
     names: Mapping[str, str] = field(default_factory=dict)
     group: str = ""
     """The group that is mentioned when it is nobody's turn."""

@@ -1,7 +1,7 @@
 """Separates a reply from the email it quotes and from the signature. Pure.
 
 Cuts at the first line that begins a quotation or a signature, so that what is shown is a beginning of the reply and
-nothing between is lost. Answers that stand between quoted lines are no quotation, and a reply that would leave
+nothing between is lost. Answers that stand between quoted lines aren't a quotation, and a reply that would leave
 nothing to show is shown whole.
 """
 

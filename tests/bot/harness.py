@@ -116,7 +116,7 @@ class BotHarness(Installation):
     async def say(self, text: str, **more: Any) -> list[dict[str, Any]]:
         """Type `/outreach TEXT` and return what the bot answered.
 
-        An edit of a message of before may come first, and so may what a thread is told of an earlier change: neither
+        An edit of a message of before may come first, and so may what a thread learns about an earlier change: neither
         is an answer.
         """
         is_here = more.get("channel", CHANNEL) == CHANNEL

@@ -22,8 +22,7 @@ It is told through a face, as a person, the service or Slack would see it, and n
 - Time moves by `await team.pass_time(hours=2)`; nothing sleeps. What has no moment is awaited: `team.card`
   and `team.until` ask again until it is there, and fail after a bound.
 - Expectations are what people read, spelled out in the test; no constant of the product.
-- A promise that the product doesn't keep yet is `@pytest.mark.xfail(strict=True, reason="…")`, where the
-  reason says what is missing, and its line of `docs/contract.md` says "not yet".
+- Every promise is kept, and no test is silenced.
 - Add the test's name behind the promise in `docs/contract.md`; a test keeps that list true.
 """
 

@@ -75,7 +75,7 @@ async def test_an_interested_lead_whose_delivery_never_came_is_told_once(team: T
     for _ in range(2):
         await a_quarter_later(team)
     assert [one.ts for one in await told(team)] == [card.ts]
-    assert not any("Olga" in one.shown for one in await team.messages()), "she was no news"
+    assert not any("Olga" in one.shown for one in await team.messages()), "she was known"
 
 
 async def test_what_came_while_the_bot_was_stopped_is_found_at_the_start(team: Team) -> None:

@@ -37,13 +37,13 @@ async def _enough(there: Any, times: int) -> bool:
     return len(await there()) >= times
 
 
-async def takes_nothing(team: Team, expected: Mapping[str, str]) -> None:
-    """Wait until exactly these channels are known to take no posts."""
+async def takes_nothing(team: Team, expected: Mapping[str, str]) -> bool:
+    """Wait until exactly these channels are known to take no posts, and return True."""
 
     async def so() -> bool:
         return bool(json.loads((await team.get("/readyz"))[1])["channels"] == expected)
 
-    await team.until(so, f"{expected} in /readyz")
+    return bool(await team.until(so, f"{expected} in /readyz"))
 
 
 async def restarted(team: Team, toml: str) -> None:
@@ -75,11 +75,11 @@ async def test_a_mention_without_a_person_is_answered_with_what_to_do(team: Team
 async def test_an_archived_channel_is_known_at_once_and_works_again_at_once(team: Team) -> None:
     await team.ask("subscribe interested", channel=SALES)
     await team.act("channel", channel=SALES, archived=True)
-    await takes_nothing(team, {SALES: "is_archived"})
+    assert await takes_nothing(team, {SALES: "is_archived"})
     await team.deliver(interested("Ada"))
     await team.card("Ada")
     await team.act("channel", channel=SALES, archived=False)
-    await takes_nothing(team, {})
+    assert await takes_nothing(team, {})
     await team.card("Ada", channel=SALES)
 
 
@@ -87,7 +87,7 @@ async def test_the_trouble_of_a_removed_subscription_leaves_status(team: Team) -
     """Status names a channel that takes no posts while an alert waits for it."""
     await team.ask("subscribe interested", channel=SALES)
     await team.act("channel", channel=SALES, archived=True)
-    await takes_nothing(team, {SALES: "is_archived"})
+    assert await takes_nothing(team, {SALES: "is_archived"})
     await team.deliver(interested("Ada"))
     await team.card("Ada")
 
@@ -107,9 +107,9 @@ async def test_a_bot_that_is_removed_knows_where_it_can_still_post(team: Team) -
     await team.ask("subscribe interested", channel=PRIVATE)
     for channel in (SALES, PRIVATE):
         await team.act("members", channel=channel, remove=BOT)
-    await takes_nothing(team, {PRIVATE: "not_in_channel"})
+    assert await takes_nothing(team, {PRIVATE: "not_in_channel"})
     await team.act("members", channel=PRIVATE, invite=BOT)
-    await takes_nothing(team, {})
+    assert await takes_nothing(team, {})
     await team.deliver(interested("Ada"))
     await team.card("Ada", channel=SALES)
 
@@ -121,13 +121,13 @@ async def test_a_channel_with_another_id_is_reported_there_and_its_alerts_wait_f
     await team.act("members", channel=PRIVATE, invite=BOT)
     await restarted(team, rule.format(PRIVATE))
     await team.act("channel", channel=PRIVATE, id=moved)
-    await takes_nothing(team, {PRIVATE: "channel_id_changed"})
+    assert await takes_nothing(team, {PRIVATE: "channel_id_changed"})
     await team.message(f"from {PRIVATE} to {moved}", channel=moved)
     await team.deliver(interested("Ada"))
     await team.card("Ada")
-    await takes_nothing(team, {PRIVATE: "channel_id_changed"})
+    assert await takes_nothing(team, {PRIVATE: "channel_id_changed"})
     await restarted(team, rule.format(moved))
-    await takes_nothing(team, {})
+    assert await takes_nothing(team, {})
     await team.card("Ada", channel=moved)
 
 
@@ -146,7 +146,7 @@ async def test_readyz_says_at_once_that_the_app_was_removed(team: Team) -> None:
         state = json.loads((await team.get("/readyz"))[1])["slack"]
         return state in {"app_uninstalled", "tokens_revoked"}
 
-    await team.until(told)
+    assert await team.until(told)
 
 
 async def test_channels_of_the_settings_are_checked_and_joined_at_the_start(team: Team) -> None:
@@ -154,12 +154,12 @@ async def test_channels_of_the_settings_are_checked_and_joined_at_the_start(team
     await team.act("channel", channel=ALERTS, archived=True)
     team.set(f'[routes]\nfallback = "{GENERAL}"\n')
     await team.start()
-    await takes_nothing(team, {ALERTS: "is_archived"})
+    assert await takes_nothing(team, {ALERTS: "is_archived"})
     await team.message("Can't post to #outreach-alerts", channel=GENERAL)
     assert BOT in team.slack.workspace.channels[GENERAL].members
     await team.act("channel", channel=ALERTS, archived=False)
     await team.restart()
-    await takes_nothing(team, {})
+    assert await takes_nothing(team, {})
 
 
 @pytest.mark.parametrize("command", ["subscribe bounces", "digest at 09:00"])
@@ -196,7 +196,7 @@ async def test_the_bot_greets_a_channel_that_invites_it(team: Team) -> None:
     await team.act("members", channel=GENERAL, invite=BOT)
     greeting = await team.message("Outreach is ready", channel=GENERAL)
     await team.click(greeting, "Subscribe this channel")
-    await team.message("now gets", channel=GENERAL)
+    assert "interested" in (await team.message("now gets", channel=GENERAL)).shown
 
 
 async def test_no_private_channel_of_others_is_suggested(team: Team) -> None:

@@ -110,7 +110,7 @@ async def test_an_empty_list_is_no_reason_to_forget_a_name(team: Team) -> None:
 
 
 async def test_an_empty_first_look_at_interested_leads_announces_nothing_later(team: Team) -> None:
-    """Leads that were interested before the bot came are no news, whatever its first look has read."""
+    """Leads that were interested before the bot came aren't news, whatever its first look has read."""
     await team.stop()
     team.use_new_database()
     before = len(team.account.asked("GET", "/leads"))

@@ -49,7 +49,7 @@ BOTH = [(CHANNEL, "reply.interested"), ("C2", "reply.interested")]
 async def test_an_opt_out_by_a_link_is_apart_from_the_leads_reply(store: Store, first: str) -> None:
     bodies = {
         "lead.replied": event("lead.replied"),
-        # By a link the lead writes no words: this is no copy of the reply.
+        # By a link the lead writes no words: this isn't a copy of the reply.
         "lead.unsubscribed": event("lead.unsubscribed", reply=""),
     }
     await arrive(store, bodies.pop(first))

@@ -106,7 +106,7 @@ async def test_a_replaced_job_is_lost_to_whoever_does_it(store: Store) -> None:
 async def test_what_is_put_shortens_no_pace_and_wakes_what_sleeps(store: Store, clock: ManualClock) -> None:
     await put(store)
     (job,) = await claim(store)
-    # One more message for an archived channel is no sign that it is open again.
+    # One more message for an archived channel doesn't mean that it is open again.
     await store.jobs.end({job: Again(after=30.0, error="is_archived")})
     await put(store)
     assert not await claim(store), "its pace and its trouble stay"

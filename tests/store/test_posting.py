@@ -316,7 +316,7 @@ async def refuse(store: Store) -> int:
 
 
 async def make_stale(store: Store) -> None:
-    """Have each message drawn again for a reason that is no person's."""
+    """Have each message drawn again for a reason that isn't a person's."""
     await store.database.write(lambda tx: redraw(tx, sa.true()))
 
 

@@ -72,7 +72,7 @@ class Headline:
 
     @property
     def weight(self) -> int:
-        """The number of parts that are no mere counts: what is wrong, since when and why."""
+        """The number of parts that aren't mere counts: what is wrong, since when and why."""
         return sum(rank < COUNTS for _, rank in self.parts)
 
     def fitted(self, room: int) -> Headline:
@@ -210,7 +210,7 @@ class Frame:
         if checks := facts.broken.get(name):
             return f"DNS: {', '.join(checks)}"
         for firing in self.snapshot.firings:
-            if firing.label == name:
+            if firing.domain == name.casefold():
                 return f"guardrail {firing.rule}"
         if domain.paused:
             return "reason unknown"

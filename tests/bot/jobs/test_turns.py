@@ -22,7 +22,7 @@ ROTA = Rota(people=(ANN, BEN, CLEO))
 
 
 class Team:
-    """People with their names, some of whom are no members any more."""
+    """People with their names, some of whom aren't members any more."""
 
     def __init__(self, *gone: str) -> None:
         self.gone = gone

@@ -210,7 +210,7 @@ async def test_a_resumption_whose_process_died_does_not_end_a_confirmed_pause(
     await ours.store.changes.begin("default", ONE, status="active")
     clock.now += LOCK_SECONDS
     await theirs.say(f"pause {ONE}")
-    assert remote.applied == [(ONE, "paused")], "the list is no proof while a request may be under way"
+    assert remote.applied == [(ONE, "paused")], "the list proves nothing while a request may be under way"
     remote.statuses[ONE] = "active"
     await theirs.look_late()
     assert remote.statuses == {ONE: "paused"}

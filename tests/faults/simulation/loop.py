@@ -166,7 +166,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             else:
                 self._add(handle)
 
-    def run_in_executor(  # type: ignore[override] # what is run is no business of the types here
+    def run_in_executor(  # type: ignore[override] # the types here don't depend on what is run
         self, executor: Any, func: Any, *args: Any
     ) -> asyncio.Future[Any]:
         """Run the job between two callbacks, whole: a process dies before it or after it.

@@ -43,7 +43,7 @@ class Change:
 
 
 class _Records:
-    """The records of a bot, and what they were told of one command."""
+    """The records of a bot, and what they learned about one command."""
 
     def __init__(self, records: Any, change: Change) -> None:
         self._records, self._change = records, change

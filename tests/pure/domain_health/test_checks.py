@@ -235,7 +235,7 @@ def test_a_dkim_key_that_receivers_reject_is_a_problem(record: str, code: Code) 
 
 
 def test_a_key_of_an_unknown_algorithm_may_be_good() -> None:
-    # RFC 6376: what isn't known is ignored, so that a newer algorithm is no mistake.
+    # RFC 6376: what isn't known is ignored, so that a newer algorithm isn't a mistake.
     assert dkim("google v=DKIM1; k=falcon; p=AAAA").value is Value.GOOD
 
 

@@ -75,7 +75,7 @@ async def test_lists_the_sequences_with_their_status_and_step_count(api: httpx.A
 
 async def test_active_to_resume_and_paused_to_pause(api: httpx.AsyncClient) -> None:
     sequence = await sequence_id(api)
-    # Each twice: a PATCH that changes nothing is no error, so that a client may repeat one.
+    # Each twice: a PATCH that changes nothing isn't an error, so that a client may repeat one.
     for status in ("paused", "paused", "active", "active"):
         response = await api.patch(f"/sequences/{sequence}", json={"status": status})
         assert (response.status_code, response.json()["status"]) == (200, status)

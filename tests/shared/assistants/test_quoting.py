@@ -64,7 +64,7 @@ def test_there_are_fifty_injections_and_a_model_that_obeys_finds_calls_in_them()
 def test_no_text_of_others_stands_outside_a_quotation(row: dict[str, Any]) -> None:
     found = answer(COMMANDS["lead"], Result(card=Card(title=INJECTIONS[0]), rows=(row,)))
     for text in unquoted(found):
-        # Without a space it is no sentence, and without a slash no address: what a model obeys or a client loads.
+        # Without a space it isn't a sentence, and without a slash not an address: what a model obeys or a client loads.
         assert " " not in text
         assert "/" not in text
         assert len(text) <= 64

@@ -155,7 +155,7 @@ async def test_a_half_loaded_poll_is_not_kept(history: History) -> None:
 
 
 async def test_gaps_without_reads_are_known(history: History) -> None:
-    # Where no dashboard runs, the bot reads every fifteen minutes: ten are no gap, three hours are.
+    # Where no dashboard runs, the bot reads every fifteen minutes: ten aren't a gap, three hours are.
     for minutes in (0, 10, 20, 200, 205):
         at = NOW + timedelta(minutes=minutes)
         await history.add(snapshot(at), now=at)
