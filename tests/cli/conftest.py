@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from anyio.from_thread import start_blocking_portal
 from cli.main import main
 from sandbox.embedded import embedded
 from sandbox.service import Service
+from tests.kit.clock import CLOCK
 from tests.kit.databases import copy_instead_of_migrating
 from tests.kit.pace import lift_rate_limit
 from tests.kit.processes import running
@@ -74,16 +75,30 @@ class Shell:
 
 
 @pytest.fixture(scope="session")
-def sandbox() -> Iterator[dict[str, Any]]:
-    """The announcement of a sandbox that lives as long as the tests; its account changes by what they do alone.
+def sandboxes() -> Iterator[Callable[[], dict[str, Any]]]:
+    """Start a sandbox for each of the two clocks of the tests, when it is first asked for.
 
-    It runs in a thread: a process would have the machine's clock, which is another than that of the tests.
+    One that stands still at the real time would be days away from a test whose clock is fixed. They run in a thread: a
+    process would have the machine's clock.
     """
-    service = Service(speed=0)
-    running = embedded(service)
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(running) as announcement:
-        service.guard.limited = False
-        yield announcement
+    announcements: dict[bool, dict[str, Any]] = {}
+    with start_blocking_portal() as portal, ExitStack() as running_services:
+
+        def of_the_present_clock() -> dict[str, Any]:
+            if CLOCK.is_fixed not in announcements:
+                service = Service(speed=0)
+                running_service = portal.wrap_async_context_manager(embedded(service))
+                announcements[CLOCK.is_fixed] = running_services.enter_context(running_service)
+                service.guard.limited = False
+            return announcements[CLOCK.is_fixed]
+
+        yield of_the_present_clock
+
+
+@pytest.fixture
+def sandbox(sandboxes: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The announcement of a sandbox that lives as long as the tests; its account changes by what they do alone."""
+    return sandboxes()
 
 
 @pytest.fixture

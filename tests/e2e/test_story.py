@@ -1,0 +1,56 @@
+"""The demo's story, told by the real bot and dashboard's parts in this process.
+
+It stands alone: pytest keeps a browser of the synchronous Playwright open until a module's last test, and no asynchronous
+test can run beside that in one process.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from cli import demo
+from cli.demo import ACCOUNT, Story, Verifier, set_up
+from tests.kit.waiting import until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+
+
+async def test_the_story_is_told_to_its_end_by_people_and_bouncing_mail(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for pause in ("CALM_SECONDS", "READING_SECONDS", "BOUNCES_EVERY_SECONDS"):
+        monkeypatch.setattr(demo, pause, 0.2)
+    told: list[str] = []
+    messages: list[dict[str, Any]] = []
+    async with set_up(speed=60.0, scenario=demo.SCENARIO) as installation:
+        verifier = Verifier(installation)
+        await verifier.warm_up()
+        await Story(installation, told.append).play()
+        key = {"Authorization": f"Bearer {installation.announcement['api_keys'][ACCOUNT]}"}
+
+        async def statuses() -> dict[str, str]:
+            """Return the statuses by the sequences' names; none while the bot uses up the rate of the key."""
+            url = f"{installation.announcement['base_url']}/sequences"
+            async with installation.http.get(url, headers=key) as answer:
+                return {one["name"]: one["status"] for one in (await answer.json()).get("data", ())}
+
+        sequences = await until(statuses)
+        channel = installation.announcement["slack_alert_channel"]
+
+        async def edited() -> list[dict[str, Any]]:
+            """Return the edited messages about the sequence: the guardrail's card."""
+            nonlocal messages
+            messages = (await installation.slack(f"messages?channel={channel}"))["messages"]
+            return [one for one in messages if any(demo.SEQUENCE in str(then) for then in one["revisions"])]
+
+        assert await until(edited), "the guardrail's card was edited by Undo"
+        result = await verifier.close()
+    assert len(told) == 9, told[-1]
+    assert sequences[demo.SEQUENCE] == "active", "Undo resumed what the guardrail had paused"
+    claimed = [one for one in messages if any("Claim" in str(then) for then in one["revisions"])]
+    assert any("@cleo" in str(one["blocks"]) or "U0CLEO0003" in str(one["blocks"]) for one in claimed)
+    assert result.passed, result.lines
+    assert any(re.search(r"p50 \d+ ms, p99 \d+ ms of [1-9]", line) for line in result.lines), result.lines
