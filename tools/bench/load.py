@@ -29,18 +29,21 @@ class Load:
         return self.latencies[min(len(self.latencies) - 1, int(len(self.latencies) * share))]
 
 
-def deliveries(count: int, *, secret: str, first: int = 0) -> list[bytes]:
-    """Whole requests: distinct signed interested replies of 1 KB."""
+def deliveries(count: int, *, secret: str, first: int = 0, leads: int = 0) -> list[bytes]:
+    """Whole requests: distinct signed interested replies of 1 KB, of so many leads; 0 is one lead for each."""
     # Made and signed beforehand: only the server is measured.
-    return [_request(number, secret) for number in range(first, first + count)]
+    return [
+        _request(number, number % leads if leads else number, secret)
+        for number in range(first, first + count)
+    ]
 
 
-def _request(number: int, secret: str) -> bytes:
+def _request(number: int, lead: int, secret: str) -> bytes:
     event = {
         "event": "reply.interested",
-        "lead": {"email": f"lead{number}@acme.example", "first_name": "Ada", "company": "Acme"},
+        "lead": {"email": f"lead{lead}@acme.example", "first_name": "Ada", "company": "Acme"},
         "sequence": "Q3 founders",
-        "step": 2,
+        "step": number,
         "inbox": "sam@mail.example",
         "reply": "",
     }

@@ -1,1 +1,0 @@
-"""The parts of the dashboard's benchmark: a large account, its service, a terminal, a simulated month."""
