@@ -135,7 +135,7 @@ def reply_card(alert: Alert, *, in_list: bool = False) -> Card:
         tone=tone,
         quote=whole if len(whole) <= len(words) + SIGNATURE_CHARACTERS else words,
         details=(
-            *facts_of(("Workspace", alert.workspace)),
+            *facts_of(("Workspace", alert.workspace), brief=True),
             *facts_of(("Sequence", _sequence_name(alert)), brief=True),
             *((address,) if email else ()),
             *snooze_end(alert),

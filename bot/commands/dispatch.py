@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import json
 import secrets
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime
 
@@ -38,7 +38,7 @@ from shared import commands
 from shared.api.errors import OutreachError
 from shared.api.events import Event, EventLead
 from shared.commands import COMMANDS, Invocation, UsageError, invocation
-from shared.commands.base import ALIASES, NOTHING_CHANGED, Act, Question, Result
+from shared.commands.base import ALIASES, Act, Question, Result
 from shared.commands.errors import error_card, failed_card
 from shared.commands.help import Doctor, Help, first_help
 from shared.commands.leads import Lead
@@ -84,12 +84,11 @@ class CommandDispatcher:
         directory: UserDirectory,
         *,
         signals: DeliverySignals,
-        links: Callable[[Sequence[str]], Awaitable[Mapping[str, str]]],
         self_test: Callable[[CommandContext], Awaitable[Card]],
     ) -> None:
-        """`links` returns the addresses of alerts' cards; `self_test` is the answer to `doctor`."""
+        """`self_test` is the answer to `doctor`."""
         self._store, self._directory, self._now = contexts.store, directory, contexts.now
-        self._account_changed, self._self_test, self._card_links = signals.account_changed, self_test, links
+        self._account_changed, self._self_test = signals.account_changed, self_test
         self._cards = card_settings(contexts.settings)
         self._access = Access(contexts=contexts, directory=directory)
         self._alert_actions = AlertActions(
@@ -179,24 +178,16 @@ class CommandDispatcher:
         if readable is None:
             return await caller.refuse(listing.command, listing.line, asked.workspace)
         workspace, user = caller.context(readable.workspace).workspace.name, caller.person.id
-        known = await self._store.alerts.candidates(workspace, user, done=asked.verb == "reopen")
+        # Also of those done lately, so that a whole name of theirs isn't the beginning of another's.
+        read = self._store.alerts.candidates
+        known = [one for done in (False, True) for one in await read(workspace, user, done=done)]
         fitting = replies.fitting(asked, known, user)
-        others: Sequence[Alert] = ()
-        if asked.name and not any(replies.is_named(reply, asked.name) for reply in fitting):
-            # Of these the act changes none; but a whole name of theirs isn't the beginning of another: `not interested
-            # ada` leaves Adam alone where Ada's reply is done.
-            others = await self._store.alerts.candidates(workspace, user, done=asked.verb != "reopen")
-            if any(replies.is_named(reply, asked.name) for reply in others):
-                fitting = ()
         if len(fitting) == 1:
             return await self._alert_actions.perform(asked.act_on(fitting[0]), caller)
         if fitting:
             card, items = replies.choice(asked, fitting)
             return Answer(card=card, items=items)
-        card = replies.not_found(asked, known) if asked.name else WHICH_ALERT
-        if asked.name and (same := replies.fitting(asked, others, user)):  # how the newest of the name stands
-            card = Card(reply_card(same[0]).title, text=(NOTHING_CHANGED,))
-        return Answer(card=card)
+        return Answer(card=replies.not_found(asked, known) if asked.name else WHICH_ALERT)
 
     async def _look_at(self, asked: OnAlert, caller: Caller) -> Answer:
         alert = await self._store.alerts.find(asked.alert)
@@ -228,7 +219,7 @@ class CommandDispatcher:
         context = caller.context(asked.workspace)
         match asked.arguments:
             case Replies() as listed:
-                return await list_replies(listed, context, self._card_links)
+                return await list_replies(listed, context, self._store, self._cards)
             case Help(command=None):
                 return Answer(card=first_card(context))
             case Doctor():

@@ -6,20 +6,19 @@ yes takes it from that colleague and nobody else, who is then told in the thread
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from bot.blockkit.actions import ACK, ALERT, ASSIGN, CLAIMING, LOOKS, Cancel, OnAlert, read_person
-from bot.cards import LABELS, CardSettings, about, crm_button, reply_card, snooze_end, stands, write_note
+from bot.cards import LABELS, CardSettings, about, crm_button, listed, reply_card, snooze_end, write_note
 from bot.commands.context import Access, Answer, Caller
-from bot.slack.directory import UserDirectory, Viewer
+from bot.slack.directory import Viewer
 from bot.slack.permissions import Person
 from shared.commands import Invocation, times
 from shared.commands.base import ALIASES, NOTHING_CHANGED, nearest_of
-from shared.commands.replies import PAGE, Replies, find_replies, late_tone
+from shared.commands.replies import PAGE, Replies, find_replies
 from shared.commands.run import CommandContext
 from shared.domain.alert import Alert
 from shared.domain.card import Button, Card, Fact, Tone, Typed
@@ -27,12 +26,10 @@ from shared.domain.reply_states import AFTER, HOW, TAKES, State, states_for
 from shared.domain.wall_clock import moment
 from shared.frozen import frozen
 from shared.records.audit import Actor, AuditEntry
-from shared.records.replies import OpenReply
 from shared.settings import CLAIM
 from shared.store import Store
 from shared.store.alerts import Trace
 from shared.text.formats import clip, show_span
-from shared.text.links import lead_link
 from shared.text.slack_ids import is_user
 from shared.text.tokenize import join, parse_duration
 
@@ -64,11 +61,6 @@ GONE = Card(
         "`replies` lists the unclaimed replies.",
     ),
 )
-_UNCLEAR = Card(
-    title="Snooze until when?",
-    tone=Tone.WARN,
-    text=("Choose a time in the next 90 days. Nothing was changed.",),
-)
 
 
 @frozen
@@ -96,14 +88,14 @@ class AlertActions:
                 user = await self.access.directory.find_named(user)
             assignee = await self.access.directory.find(user) if user else None
             if assignee is None:
-                title = f"“{clip(asked.person)}” isn't one person in this Slack workspace"
-                return _not_assigned(alert, title, "Choose a person from the list.")
+                why = f"“{clip(asked.person)}” isn't one person in this Slack workspace."
+                return Answer(card=_whom(alert, f"{why} Choose a person from the list."), settles=True)
         asked = _meant(asked, alert, caller, assignee)
         now = moment(self.store.database.clock())
         until = None
         if asked.verb in _WITH_END:
             until = snoozed_until(asked.detail, now=now, zone=caller.zone)
-        if question := _before(asked, alert, caller, now=now, until=until):
+        if question := _before(asked, alert, caller, until=until):
             return Answer(card=question)
         return await self._act(asked, alert, caller.actor, until, assignee if asked.verb == ASSIGN else None)
 
@@ -116,7 +108,7 @@ class AlertActions:
             owner = Actor(name=assignee.name, id=assignee.id, face="slack")
             channel, refusal = await self.place_for(assignee, alert)
             if refusal:
-                return _not_assigned(alert, "Not assigned", f"{refusal} Nothing was changed.")
+                return Answer(card=_whom(alert, f"{refusal} {NOTHING_CHANGED}"), settles=True)
         verb, whom = "claim" if asked.verb == "mail" else asked.verb, owner.name if owner else ""
         did = _DID[verb].format(lead=lead_of(alert), owner=alert.claimed_name, assignee=whom)
         card = Card(title=f"@{actor.name} {did}", tone=Tone.GOOD if verb in {"done", ASSIGN} else Tone.INFO)
@@ -227,22 +219,20 @@ def lead_of(alert: Alert) -> str:
     return "the reply" if alert.is_pruned else about(alert.event)
 
 
-def _before(
-    asked: OnAlert, alert: Alert, caller: Caller, *, now: datetime, until: datetime | None
-) -> Card | None:
+def _before(asked: OnAlert, alert: Alert, caller: Caller, *, until: datetime | None) -> Card | None:
     """The refusal or question before anything changes; None if the act can be done."""
     if asked.verb not in AFTER[alert.state]:
         return unchanged_card(alert, caller.actor)
     if asked.verb == ASSIGN and not asked.person:
-        return _whom(alert)
+        return _whom(
+            alert, f"@{alert.claimed_name} has it, and will be notified." if alert.claimed_by else ""
+        )
     is_taken = asked.verb in TAKES and is_colleagues(alert, caller.actor)
     if is_taken and asked.instead_of != alert.claimed_by:
         return _question(asked, alert)
     if not asked.detail and asked.verb == "dismiss":
         return reason_choices(asked)
-    if not asked.detail and asked.verb == "snooze":
-        return snooze_choices(asked, now=now, zone=caller.zone)
-    return _UNCLEAR if asked.verb in _WITH_END and until is None else None
+    return snooze_choices(asked, caller.zone) if asked.verb in _WITH_END and until is None else None
 
 
 def _question(asked: OnAlert, alert: Alert) -> Card:
@@ -257,36 +247,26 @@ def _question(asked: OnAlert, alert: Alert) -> Card:
 
 
 def unchanged_card(alert: Alert, actor: Actor) -> Card:
-    """The answer to an act that the reply's state doesn't allow: who was faster."""
-    if alert.state is State.UNCLAIMED:
-        return Card(title="Unclaimed", text=(f"{NOTHING_CHANGED} Click Claim to take it.",))
-    card = Card(title=stands(alert), facts=snooze_end(alert))
-    if alert.state is not State.CLAIMED or not is_colleagues(alert, actor):
-        return card
+    """The answer to an act that the reply's state doesn't allow: how it stands, and who was faster."""
     over = OnAlert(verb="takeover", alert=alert.id, instead_of=alert.claimed_by)
-    text = (f"If you take it over, @{alert.claimed_name} will be notified.",)
-    return replace(card, text=text, buttons=(Button(label="Take over", action=over),))
+    is_taken = alert.state is State.CLAIMED and is_colleagues(alert, actor)
+    told = f" If you take it over, @{alert.claimed_name} will be notified." if is_taken else ""
+    return Card(
+        title=reply_card(alert).title,
+        text=(f"{NOTHING_CHANGED}{told}",),
+        facts=snooze_end(alert),
+        buttons=(Button(label=LABELS["takeover"], action=over),) if is_taken else (),
+    )
 
 
-def _whom(alert: Alert) -> Card:
+def _whom(alert: Alert, why: str) -> Card:
     """Asks for the person; it isn't taken from anybody but who has it now."""
-    has = f"@{alert.claimed_name} has it, and will be notified. " if alert.claimed_by else ""
+    action = OnAlert(verb=ASSIGN, alert=alert.id, instead_of=alert.claimed_by)
     return Card(
         title=f"Assign {lead_of(alert)} to …",
-        text=(f"{has}The person is mentioned in the thread of the card.",),
-        buttons=(_picker(alert),),
+        text=(why, "The person is mentioned in the thread of the card."),
+        buttons=(Button(label="Choose a person", action=action, picks_person=True),),
     )
-
-
-def _not_assigned(alert: Alert, title: str, why: str) -> Answer:
-    return Answer(
-        card=Card(title=title, tone=Tone.WARN, text=(why,), buttons=(_picker(alert),)), settles=True
-    )
-
-
-def _picker(alert: Alert) -> Button:
-    action = OnAlert(verb=ASSIGN, alert=alert.id, instead_of=alert.claimed_by)
-    return Button(label="Choose a person", action=action, picks_person=True)
 
 
 def snoozed_until(given: str, *, now: datetime, zone: tzinfo) -> datetime | None:
@@ -305,17 +285,15 @@ def snoozed_until(given: str, *, now: datetime, zone: tzinfo) -> datetime | None
     return until if until is not None and now < until <= now + LONGEST_SNOOZE else None
 
 
-def snooze_choices(asked: OnAlert, *, now: datetime, zone: tzinfo) -> Card:
-    """Choices for a snooze: presets, and a custom date."""
+def snooze_choices(asked: OnAlert, zone: tzinfo) -> Card:
+    """Asks for the end of a snooze or the time of a reminder, also after one that can't be meant."""
     labels = {"1h": "1 hour", "3h": "3 hours", "tomorrow": "Tomorrow, 9:00", "monday": "Monday, 9:00"}
-    moments: dict[datetime, Button] = {}
-    for word, label in labels.items():
-        if until := snoozed_until(word, now=now, zone=zone):  # on a Sunday, tomorrow is Monday
-            moments.setdefault(until, Button(label=label, action=replace(asked, detail=word)))
+    moments = [Button(label=label, action=replace(asked, detail=word)) for word, label in labels.items()]
+    other = Button(label="Another time", action=replace(asked, detail=""), picks_time=True)
     return Card(
-        title="Snooze until …",
-        text=("It returns to its thread as unclaimed at that time.",),
-        buttons=(*moments.values(), Button(label="Another time", action=asked, picks_time=True)),
+        title="Snooze until when?",
+        text=("Choose a time in the next 90 days. Until then nobody is reminded of it.",),
+        buttons=(*moments, other),
         footer=f"Times are in {zone}.",
     )
 
@@ -345,10 +323,8 @@ NEARLY = 0.75
 """The share of its letters that a misspelled verb has at least in their places."""
 MOST_OFFERED = 5
 """Replies that are offered where several fit."""
-_TO = re.compile(r"(?:^|\s)(?:to\s+)?(<@[UW][A-Z0-9]+>|@[^\s@<>]+)(?=\s|$)")
-"""Finds the person in `assign ada to @ann`."""
-_TO_WORD = re.compile(r"(?:^|\s)to\s+(\S+)\s*$", re.IGNORECASE)
-"""Finds the person in `assign ada to ann`, whom nothing marks as one."""
+_TO = re.compile(r"(?:^|\s)(?:(?:to\s+)?(<@[UW][A-Z0-9]+>|@[^\s@<>]+)(?=\s|$)|to\s+(\S+)\s*$)", re.IGNORECASE)
+"""Finds the person in `assign ada to @ann`, or in `assign ada to ann`, where nothing marks them as one."""
 _REASON = re.compile(r"\s*:\s*|(?:^|\s+)(?:reason|because)(?:\s+|$)", re.IGNORECASE)
 _ABOUT = re.compile(r"^(?:of|about)\s+", re.IGNORECASE)
 _WITHOUT_NAME = {ASSIGN, "dismiss"}
@@ -392,8 +368,8 @@ def read_named(line: str) -> NamedReply | None:
     if verb not in VERBS or rest.startswith(ALERT):
         return None
     person = detail = ""
-    if verb == ASSIGN and (to := _TO.search(rest) or _TO_WORD.search(rest)):
-        person, rest = read_person(to[1]), f"{rest[: to.start()]} {rest[to.end() :]}".strip()
+    if verb == ASSIGN and (to := _TO.search(rest)):
+        person, rest = read_person(to[1] or to[2]), f"{rest[: to.start()]} {rest[to.end() :]}".strip()
     if verb == "dismiss" and (reason := _REASON.search(rest)):
         rest, detail = rest[: reason.start()], rest[reason.end() :]
     if verb in {"snooze", "remind"}:
@@ -433,7 +409,7 @@ def near_miss(card: Card, meant: str) -> Card:
 def fitting(asked: NamedReply, replies: Sequence[Alert], person: str) -> Sequence[Alert]:
     """The replies that a line may mean: those whose state allows the act, and the person's own before others.
 
-    Where the state of none allows it, all that have the name: the answer says how they stand.
+    Where the state of none allows it, the newest that has the name: the answer says how it stands.
     """
     named = [reply for reply in replies if reply.claimed_by == person]
     if asked.name:
@@ -443,20 +419,18 @@ def fitting(asked: NamedReply, replies: Sequence[Alert], person: str) -> Sequenc
     own = [reply for reply in possible if reply.claimed_by == person]
     if asked.verb == "takeover":  # what one has already is meant only where no colleague has one of this name
         possible, own = [reply for reply in possible if reply not in own] or own, []
-    return (own if asked.verb in OWN_FIRST else []) or possible or (named if asked.name else [])
-
-
-def is_named(reply: Alert, name: str) -> bool:
-    """Say whether this is the lead's whole name, company or address."""
-    return name.casefold() in (text.casefold() for text in _names(reply))
+    return (own if asked.verb in OWN_FIRST else []) or possible or (named[:1] if asked.name else [])
 
 
 def _of_name(replies: Sequence[Alert], wanted: str) -> list[Alert]:
-    """Those of this very lead, else those whose name, company or address begins so, or has a word that does."""
-    begin = [
+    """Those of this very lead, else those whose name, company or address begins so, or has a word that does.
+
+    A whole name is never the beginning of another's: `not interested ada` leaves Adam alone where Ada's reply is done.
+    """
+    whole = [reply for reply in replies if wanted in (name.casefold() for name in _names(reply))]
+    return whole or [
         reply for reply in replies if any(f" {wanted}" in f" {name.casefold()}" for name in _names(reply))
     ]
-    return [reply for reply in replies if is_named(reply, wanted)] or begin
 
 
 def _names(reply: Alert) -> Sequence[str]:
@@ -525,65 +499,32 @@ def line_about(line: str, alert: Alert, *, several: bool) -> str:
     return line
 
 
-# DOC """`replies` in Slack, and the replies on Home: each with its buttons and a link to its card."""
-#
-
-Links = Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
-"""Returns the addresses of alerts' cards."""
-_CLAIM = (("claim", "Claim", Tone.GOOD),)
-_OWN = (("done", "Mark done", Tone.GOOD), ("release", "Release", Tone.INFO))
+# -- the list of open replies, in an answer and on Home
 
 
-@frozen
-class ReplyItems:
-    """Draws replies as items of a list."""
-
-    now: datetime
-    links: Mapping[str, str]
-    """The addresses of the cards, by alert."""
-    lead_page: str = ""
-    """The template of a lead's page in the CRM."""
-    may_change: bool = True
-
-    def item(
-        self, reply: OpenReply, *, mine: bool = False, workspace: str = "", then: Invocation | None = None
-    ) -> Card:
-        """A reply that is unclaimed, or the reader's; `then` is shown after a click on its button."""
-        age, alert = self.now - reply.received_at, reply.alert_id
-        buttons = [
-            Button(label=label, action=OnAlert(verb=verb, alert=alert, then=then), tone=tone)
-            for verb, label, tone in (_OWN if mine else _CLAIM)
-            if self.may_change
-        ]
-        if link := self.links.get(alert):
-            buttons.append(Button(label="Open card", url=link))
-        if page := lead_link(self.lead_page, reply.email):
-            buttons.append(crm_button(page))
-        span = f"received {show_span(age)} ago" if mine else f"waiting {show_span(age)}"
-        facts = (("In", workspace), ("Age", span), ("Sequence", reply.sequence))
-        return Card(
-            title=" at ".join(filter(None, (reply.lead or reply.email, reply.company))),
-            tone=Tone.INFO if mine else late_tone(reply, self.now),
-            facts=tuple(Fact(label=label, value=value) for label, value in facts if value),
-            quote=reply.reply,
-            buttons=tuple(buttons),
-        )
+def list_item(
+    reply: Alert,
+    now: datetime,
+    cards: CardSettings,
+    *,
+    then: Invocation | None = None,
+    may_change: bool = True,
+) -> Card:
+    """The card of an open reply in a few lines, with its age; `then` is shown after a click on its button."""
+    card = listed(reply_card(cards.on_card(reply), in_list=True))
+    first, *looks = card.buttons
+    if isinstance(first.action, OnAlert):
+        first = replace(first, action=replace(first.action, then=then))
+    age = f"received {show_span(now - reply.received)} ago"
+    return replace(card, facts=(Fact("Age", age),), buttons=(first, *looks) if may_change else ())
 
 
-async def card_links(store: Store, directory: UserDirectory, alerts: Sequence[str]) -> Mapping[str, str]:
-    """The addresses of the messages of alerts."""
-    places = await store.alerts.messages(alerts)
-    links = await asyncio.gather(*(directory.permalink(*place) for place in places.values()))
-    return dict(zip(places, links, strict=True))
-
-
-async def list_replies(asked: Replies, context: CommandContext, links: Links) -> Answer:
+async def list_replies(asked: Replies, context: CommandContext, store: Store, cards: CardSettings) -> Answer:
     """A page of the unclaimed replies, or the person's own; after a click on one, the page is shown anew."""
     if not (asked.mine or asked.page):
         asked = replace(asked, page=1)
     card, replies, count = await find_replies(asked, context)
-    several, pages = len(context.settings.workspaces) > 1 if context.settings else False, -(-count // PAGE)
-    own, then = context.workspace.name if several else "", None
+    pages, own, then = -(-count // PAGE), context.workspace.name if cards.several else "", None
     if asked.mine and count > PAGE:
         card = replace(card, text=(f"The first {PAGE} are shown.",))
     elif not asked.mine:
@@ -596,12 +537,8 @@ async def list_replies(asked: Replies, context: CommandContext, links: Links) ->
             if 0 < other <= pages
         )
         card = replace(card, buttons=tuple(turns))
-    shown = replies[:PAGE]
-    drawn = ReplyItems(
-        now=context.now(),
-        links=await links([reply.alert_id for reply in shown]),
-        lead_page=context.settings.links.lead if context.settings else "",
-    )
-    items = tuple(drawn.item(reply, mine=asked.mine, then=then) for reply in shown)
+    ids = [reply.alert_id for reply in replies[:PAGE]]
+    alerts = await store.alerts.with_words(ids)
+    items = tuple(list_item(alerts[one], context.now(), cards, then=then) for one in ids if one in alerts)
     # A page that a person turned to takes the place of the one before.
     return Answer(card=card, items=items, settles=(asked.page or 1) > 1)

@@ -7,17 +7,19 @@ the number of others.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, TypeVar
 
 import structlog
 
 from bot.blockkit import card_blocks
 from bot.blockkit.actions import OpenForm, ShowSample
+from bot.cards import PLAIN_CARDS, CardSettings, card_settings
 from bot.commands.context import CommandContexts, WorkspaceCache
-from bot.commands.replies import ReplyItems
+from bot.commands.replies import list_item
 from bot.slack.directory import UserDirectory
 from bot.slack.permissions import Reach, Standing
 from bot.slack.web_api import SlackError, WebApi
@@ -27,6 +29,7 @@ from shared.commands.help import Help
 from shared.commands.inboxes import Domain
 from shared.commands.pause import Pause
 from shared.commands.status import Status
+from shared.domain.alert import Alert
 from shared.domain.card import Action, Button, Card, Fact, Tone
 from shared.domain.health import WORST_FIRST, DomainHealth, roll_up, worst
 from shared.frozen import frozen
@@ -51,8 +54,6 @@ _UNKNOWN_PERSON = "Slack didn't say who you are. Open this tab again in a minute
 log = structlog.get_logger("visits")
 T = TypeVar("T")
 View = dict[str, Any]
-Replies = Sequence[tuple[str, OpenReply]]
-"""Each with its workspace."""
 
 
 @frozen
@@ -61,14 +62,12 @@ class HomeState:
 
     now: datetime
     workspaces: Sequence[str] = ()
-    waiting: Replies | None = None
+    waiting: Sequence[Alert] | None = None
     """The replies that have waited longest."""
     unclaimed: Mapping[str, int] = field(default_factory=dict)
     """The number of unclaimed replies in each workspace."""
-    claims: Replies = ()
-    links: Mapping[str, str] = field(default_factory=dict)
-    """The addresses of the cards, by alert."""
-    lead_page: str = ""
+    claims: Sequence[Alert] = ()
+    cards: CardSettings = PLAIN_CARDS
     paused: Mapping[tuple[str, str], datetime] = field(default_factory=dict)
     """The moment since which a domain of a workspace is paused."""
     domains: Mapping[str, Sequence[DomainHealth]] = field(default_factory=dict)
@@ -82,13 +81,8 @@ class HomeState:
 
 def view(state: HomeState) -> View:
     """The whole tab: its head, and each section with its items."""
-    items = ReplyItems(
-        now=state.now, links=state.links, lead_page=state.lead_page, may_change=state.may_change
-    )
-    mine = [
-        items.item(reply, mine=True, workspace=state.named(name)) for name, reply in state.claims[:CLAIMS]
-    ]
-    unclaimed = [items.item(reply, workspace=state.named(name)) for name, reply in state.waiting or ()]
+    draw = partial(list_item, now=state.now, cards=state.cards, may_change=state.may_change)
+    mine, unclaimed = list(map(draw, state.claims[:CLAIMS])), list(map(draw, state.waiting or ()))
     attention, troubled = _attention(state)
     count = sum(state.unclaimed.values())
     sections = [
@@ -192,10 +186,9 @@ class HomeTab:
         slack: WebApi,
         *,
         cache: WorkspaceCache,
-        links: Callable[[Sequence[str]], Awaitable[Mapping[str, str]]],
     ) -> None:
         self._contexts, self._directory, self._slack = contexts, directory, slack
-        self._cache, self._links, self._store = cache, links, contexts.store
+        self._cache, self._store = cache, contexts.store
         self._visitors: set[str] = set()
 
     async def show(self, user: str, *, fresh: bool = False) -> None:
@@ -250,7 +243,7 @@ class HomeTab:
         return HomeState(
             now=datetime.now(UTC),
             workspaces=tuple(settings.workspaces),
-            lead_page=settings.links.lead,
+            cards=card_settings(settings),
             **(replies or {}),
             domains={
                 place.name: roll_up(boxes, thresholds=place.thresholds)
@@ -263,15 +256,20 @@ class HomeTab:
 
     async def _replies(self, user: str) -> dict[str, Any]:
         """The replies that have waited longest, the person's own, and the paused domains."""
-        counts, paused, waiting = dict[str, int](), dict[tuple[str, str], datetime](), []
+        counts, paused, waiting = dict[str, int](), dict[tuple[str, str], datetime](), list[OpenReply]()
         for name in self._contexts.settings.workspaces:
             unclaimed = await self._store.records.open_replies(name, most=UNCLAIMED)
-            waiting += [(name, reply) for reply in unclaimed.replies]
+            waiting += unclaimed.replies
             counts[name] = unclaimed.count
             for row in await self._store.alerts.paused_domains(name):
                 if row.domain:
                     paused.setdefault((name, row.domain), row.received)
-        waiting = sorted(waiting, key=lambda pair: pair[1].received_at)[:UNCLAIMED]
-        claims = [*reversed(await self._store.records.own_replies(user))]
-        links = await self._links([reply.alert_id for _, reply in (*waiting, *claims[:CLAIMS])])
-        return {"waiting": waiting, "unclaimed": counts, "claims": claims, "paused": paused, "links": links}
+        oldest = [one.alert_id for one in sorted(waiting, key=lambda one: one.received_at)[:UNCLAIMED]]
+        own = [one.alert_id for _, one in reversed(await self._store.records.own_replies(user))]
+        alerts = await self._store.alerts.with_words([*oldest, *own])
+        return {
+            "waiting": [alerts[one] for one in oldest if one in alerts],
+            "claims": [alerts[one] for one in own if one in alerts],
+            "unclaimed": counts,
+            "paused": paused,
+        }

@@ -18,7 +18,6 @@ import re
 import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import structlog
@@ -35,7 +34,6 @@ from bot.cards import write_answer, write_note
 from bot.commands import replies
 from bot.commands.context import Answer, CommandContexts, WorkspaceCache
 from bot.commands.dispatch import FORMS, WHICH_ALERT, Asker, CommandDispatcher, failure
-from bot.commands.replies import card_links
 from bot.interactions import forms
 from bot.interactions.gate import RequestGate
 from bot.interactions.home import HomeTab
@@ -99,7 +97,7 @@ GREETING = Card(
 Body = Mapping[str, Any]
 Listener = Callable[[Body, "Origin"], Coroutine[Any, Any, None]]
 _CALLED = re.compile(r"^\s*<@[^>]+>\s*")
-_SHOWN_AT_HOME = frozenset({"claim", "release", "done"})
+_SHOWN_AT_HOME = frozenset({"claim", "done"})
 
 log = structlog.get_logger("dialogs")
 _WORKING = card_blocks.render(ON_ITS_WAY)
@@ -154,12 +152,10 @@ class Listeners(AsyncMiddleware):
         self_test: Callable[[CommandContext], Awaitable[Card]],
     ) -> None:
         self._contexts, self._directory, self._slack, self._gate = contexts, directory, slack, gate
-        links, self._cache = partial(card_links, contexts.store, directory), WorkspaceCache(contexts)
-        self._dispatcher = CommandDispatcher(
-            contexts, directory, signals=signals, links=links, self_test=self_test
-        )
+        self._cache = WorkspaceCache(contexts)
+        self._dispatcher = CommandDispatcher(contexts, directory, signals=signals, self_test=self_test)
         self._answers = Answers(contexts, directory, slack, changed=signals.changed)
-        self._home = HomeTab(contexts, directory, slack, cache=self._cache, links=links)
+        self._home = HomeTab(contexts, directory, slack, cache=self._cache)
         self._active: set[asyncio.Task[None]] = set()
         self._of_events: Mapping[str, Listener] = {
             "app_mention": self._message,

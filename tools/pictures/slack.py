@@ -12,6 +12,7 @@ from typing import Any
 from bot import cards
 from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
+from bot.cards import CardSettings
 from bot.interactions import home
 from bot.interactions.home import HomeState
 from shared.api.event_kinds import INTERESTED
@@ -21,7 +22,6 @@ from shared.domain.alert import Alert
 from shared.domain.card import Card, Fact
 from shared.domain.health import roll_up
 from shared.records.audit import Actor, AuditEntry, Before
-from shared.records.replies import OpenReply
 from tests.shared.harness import NOW
 
 SENT = "Q3 Founders"
@@ -60,6 +60,7 @@ SVEN = reply("Sven", "Lindqvist", "Helio Energy", "Interesting. What would this 
              claimed_at=(NOW - timedelta(minutes=20, seconds=18)).timestamp())  # fmt: skip
 MAYA = reply("Maya", "Sharma", "Harbor Freight Lines",
              "Our board asked me about this only yesterday. Could we talk on Thursday after 10?", ago=0.2)  # fmt: skip
+TOM = reply("Tom", "Okoro", "Basalt Dental", "Is there a trial?", ago=9)
 CLAIMED = replace(MAYA, claimed_by="U1", claimed_name="ann", claimed_at=NOW.timestamp())
 
 
@@ -95,34 +96,15 @@ def _home() -> Mapping[str, Any]:
         )
     ]
     names = ("acme", "globex", "initech", "umbrella")
-    leads = (
-        ("acme", "al_1", "Maya Sharma", "Harbor Freight Lines", 3, "Our board asked me about this only yesterday."),
-        ("globex", "al_2", "Tom Okoro", "Basalt Dental", 9, "Is there a trial?"),
-        ("acme", "al_9", "Sven Lindqvist", "Helio Energy", 21, ""),
-    )  # fmt: skip
-    *waiting, mine = [
-        (
-            workspace,
-            OpenReply(
-                alert_id=alert,
-                lead=lead,
-                email="lead@acme.example",
-                company=company,
-                sequence=SENT,
-                reply=words,
-                received_at=NOW - timedelta(minutes=ago),
-            ),
-        )
-        for workspace, alert, lead, company, ago, words in leads
-    ]
+    waiting = (replace(MAYA, workspace="acme"), replace(TOM, workspace="globex"))
     return home.view(
         HomeState(
             now=NOW,
             workspaces=names,
             waiting=waiting,
             unclaimed={"acme": 1, "globex": 1},
-            claims=[mine],
-            links=dict.fromkeys(("al_1", "al_2", "al_9"), "https://slack.example/card"),
+            claims=[replace(SVEN, workspace="acme")],
+            cards=CardSettings(several=True),
             paused={("initech", "tryinitech.example"): NOW - timedelta(hours=3)},
             domains={name: roll_up(boxes) for name in names},
         )

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from bot.blockkit import card_blocks
 from bot.interactions import forms, home
 from bot.interactions.home import HomeState
+from shared.api.event_kinds import INTERESTED
+from shared.api.events import Event, EventLead
 from shared.api.models import Inbox, Sequence
 from shared.commands import COMMANDS
+from shared.domain.alert import Alert
 from shared.domain.card import Card
 from shared.domain.health import roll_up
-from shared.records.replies import OpenReply
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ODD = st.one_of(
@@ -48,20 +50,21 @@ sequences = st.builds(
 )
 AGENCY = tuple(f"client-{n}" for n in range(60))
 replies = st.builds(
-    OpenReply,
-    alert_id=st.just("al_1"),
-    lead=ODD,
-    email=st.just("ada@acme.example"),
-    company=ODD,
-    sequence=ODD,
-    reply=ODD,
-    received_at=st.just(NOW - timedelta(hours=1)),
+    lambda name, words: Alert(
+        id="al_1",
+        received_at=(NOW - timedelta(hours=1)).timestamp(),
+        event=Event(
+            kind=INTERESTED, lead=EventLead(first_name=name, company=name), sequence=name, reply=words
+        ),
+    ),
+    ODD,
+    ODD,
 )
 
 
 @settings(max_examples=10, deadline=None)
 @given(
-    waiting=st.none() | st.lists(st.tuples(st.sampled_from(AGENCY[:3]), replies), max_size=3),
+    waiting=st.none() | st.lists(replies, max_size=3),
     inboxes=st.none()
     | st.lists(st.builds(Inbox, email=ODD, health_score=st.none() | st.floats(0, 100)), max_size=12),
     workspaces=st.sampled_from([AGENCY[:1], AGENCY[:12], AGENCY]),
@@ -74,7 +77,6 @@ def test_home_is_inside_every_limit_whatever_the_account(waiting: Any, inboxes: 
         waiting=waiting,
         unclaimed={AGENCY[0]: count},
         claims=waiting or (),
-        links={"al_1": "https://slack.example/archives/C1/p1"},
         domains={} if inboxes is None else {AGENCY[0]: roll_up(inboxes)},
         paused={(AGENCY[0], f"{n}.example"): NOW for n in range(count)},
     )

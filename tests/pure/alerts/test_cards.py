@@ -230,7 +230,7 @@ OTHERS: dict[str, Callable[[], Message]] = {
         reminders.summary_card([Due(alert=alert(), channel="C1", what="remind")] * 12, now=NOON.timestamp())
     ),
     "until when": lambda: card_blocks.render(
-        replies.snooze_choices(OnAlert(verb="snooze", alert="al_1"), now=NOON, zone=UTC)
+        replies.snooze_choices(OnAlert(verb="snooze", alert="al_1"), UTC)
     ),
     "refused": lambda: card_blocks.render(Standing(person=GUS).refusal("pause")),
     "key refused": lambda: card_blocks.render(
