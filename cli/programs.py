@@ -319,12 +319,12 @@ _ALL = (
         "Add leads from a CSV file to a sequence, and continue after an interruption",
         "cli.bulk.import_command:run",
         (
-            value("file", "FILE", "CSV with any delimiter (-: stdin)", type=path),
+            value("file", "FILE", "CSV with any delimiter", type=path),
             value("--to", "SEQUENCE", SEQUENCE, required=True),
             value(
                 "--map",
                 "COLUMN=FIELD",
-                "a column's header or number and the field it fills; - as FIELD skips it (may be repeated)",
+                "a column's header and the field it fills; - as FIELD skips it (may be repeated)",
                 action="append",
                 default=[],
                 dest="pairs",

@@ -1,26 +1,37 @@
-"""`outreach import FILE.csv --to SEQUENCE`: shows how the file is read, sends its rows, and shows the result."""
+"""`outreach import FILE.csv --to SEQUENCE`: shows how the file is read, sends its rows, and shows the result.
+
+The report is the progress too, so that an import continues after any interruption. While it goes on, the report is in the
+state folder: a row stands in it once its outcome is known. What was under way is sent again: the service skips what it has.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import shutil
+import contextlib
+import csv
+import fcntl
+import hashlib
+import json
+import os
 import sys
-import tempfile
 from argparse import Namespace
-from collections import defaultdict, deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
+from io import StringIO
+from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
-from cli.bulk.journal import OUTCOMES, Journal, RowResult, free_path, open_journal
-from cli.bulk.lead_file import DELIMITERS, LEADS_PER_REQUEST, Batch, LeadFile, LeadRow, read_lead_file
+from cli.bulk.lead_file import DELIMITERS, Batch, LeadFile, LeadRow, read_lead_file
 from cli.console import card_output
 from cli.console.exit_codes import Failed, Interrupted, print_error
 from cli.console.interactive import attended, confirm, progress_bar, stopping
 from shared.api.errors import InvalidRequest, OutreachError
 from shared.commands.base import Result
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns, number
+from shared.storage.private_file import make_private_folder, replacing
+from shared.text.csv_cells import guarded
 from shared.text.formats import clip, show_number
 
 if TYPE_CHECKING:
@@ -28,28 +39,20 @@ if TYPE_CHECKING:
 
 AddLeads = Callable[[Sequence[dict[str, str]]], Awaitable["AddResult"]]
 
-STDIN = "-"
+OUTCOMES = ("added", "skipped", "refused", "unknown")
+HEADING = ("row", "email", "outcome", "reason")
+SENT = "sent"
+"""The first cell of a line that isn't part of the report: the rows up to the number in it may have been sent."""
 REQUESTS_AT_ONCE = 8
 """Enough for 10 requests a second while each takes up to 0.8 s."""
+BETWEEN_REQUESTS_SECONDS = 0.1
+"""The key's rate allows no more, so that only what is really under way counts as sent after a crash."""
 EXAMPLES = 10
 """Rows that a dry run shows of those that can't be sent."""
 
 
 def run(options: Namespace) -> int:
     """Import the file, or with `--dry-run` only say what would be sent."""
-    if str(options.file) != STDIN:
-        return _run(options)
-    with tempfile.TemporaryDirectory(prefix="outreach-import-") as folder:
-        # An import reads its file several times, and continues only with the very same bytes.
-        options.file = Path(folder) / "stdin.csv"
-        # Else it would be written beside the copy, and removed with it.
-        options.report = options.report or Path("stdin.report.csv")
-        with options.file.open("wb") as copy:
-            shutil.copyfileobj(sys.stdin.buffer, copy)
-        return _run(options)
-
-
-def _run(options: Namespace) -> int:
     file = read_lead_file(options.file, encoding=options.encoding, pairs=options.pairs)
     # On stderr, so that stdout has the result alone, also with `--json`.
     card_output.show(_columns_card(file), stream=sys.stderr)
@@ -73,12 +76,11 @@ async def _import(options: Namespace, file: LeadFile) -> Result:
         add = partial(client.add_leads, sequence.id, priority=Priority.BULK)
         target = (workspace.base_url, workspace.name, sequence.id)
         with open_journal(settings.state_dir / "imports", file, target=target) as journal, stopping() as stop:
-            # Who continues has said yes before.
-            if attended() and not journal.begun:
-                count = show_number(sum(len(batch.sendable) for batch in file.batches()), "lead")
-                confirm(f"Add {count} to {sequence.label} in {workspace.name}?", yes=options.yes)
-            if journal.begun:
+            if journal.sent:
                 print_error(f"continuing after row {journal.done:,}, where it was interrupted")
+            elif attended():
+                leads = show_number(sum(len(batch.sendable) for batch in file.batches()), "lead")
+                confirm(f"Add {leads} to {sequence.label} in {workspace.name}?", yes=options.yes)
             is_complete = False
             try:
                 is_complete = await _send_all(file, journal, add=add, stop=stop)
@@ -86,15 +88,14 @@ async def _import(options: Namespace, file: LeadFile) -> Result:
                 fault.own_hint = f"{fault.own_hint} {_resumable(journal)}".strip()
                 raise
             finally:  # an import that fails has added something, too
-                so_far = "" if is_complete else " so far"
-                result = f"added {journal.counts['added']:,} of {journal.rows:,} rows{so_far}"
+                result = f"added {journal.counts['added']:,} of {journal.rows:,} rows"
                 command = f"import {options.file.name} --to {sequence.label}"
-                await record(settings, workspace, command, result)
+                await record(settings, workspace, command, result if is_complete else f"{result} so far")
             if not is_complete:
                 raise Interrupted(_resumable(journal))
-            report = (options.report or free_path(file.path)).absolute()
+            report = (options.report or _free_path(file.path)).absolute()
             journal.finish(report)
-    return _result(journal, sequence=sequence.label, report=str(report))
+    return _result(journal.counts, sequence=sequence.label, report=str(report))
 
 
 async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: asyncio.Event) -> bool:
@@ -102,9 +103,7 @@ async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: as
 
     Raises what `add` raises.
     """
-    # What an earlier process had under way when it died: what the service now skips of it may be our own doing.
-    under_way = journal.done + REQUESTS_AT_ONCE * LEADS_PER_REQUEST if journal.begun else 0
-    journal.begin()
+    sent_before = journal.sent
     sending: deque[tuple[Batch, asyncio.Task[list[RowResult]]]] = deque()
     with progress_bar("rows") as show:
 
@@ -121,8 +120,14 @@ async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: as
             for batch in file.batches(after=journal.done):
                 if is_stopped := stop.is_set():
                     break
-                sending.append((batch, asyncio.create_task(_outcomes(batch, add, under_way))))
-                if len(sending) == REQUESTS_AT_ONCE:
+                # What an earlier process had under way when it died may be what the service now skips.
+                is_repeat = batch.rows[0].number <= sent_before
+                journal.begin(batch)
+                sending.append((batch, asyncio.create_task(_outcomes(batch, add, is_repeat=is_repeat))))
+                is_full = len(sending) == REQUESTS_AT_ONCE
+                pause = None if is_full else BETWEEN_REQUESTS_SECONDS
+                await asyncio.wait([sending[0][1]], timeout=pause)
+                while sending and sending[0][1].done():
                     await settle_oldest()
             while sending:
                 await settle_oldest()
@@ -131,18 +136,21 @@ async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: as
                 task.cancel()
             # Awaited, so that no request of ours runs on when the journal's lock is free for another process.
             await asyncio.gather(*(task for _, task in sending), return_exceptions=True)
-        return not is_stopped
+    return not is_stopped
 
 
-async def _outcomes(batch: Batch, add: AddLeads, under_way: int) -> list[RowResult]:
-    refused = [RowResult(row.number, row.email, "refused", row.problem) for row in batch.rows if row.problem]
-    rows = batch.sendable
-    added = await _add(rows, add, is_repeat=rows[0].number <= under_way) if rows else []
+async def _outcomes(batch: Batch, add: AddLeads, *, is_repeat: bool) -> list[RowResult]:
+    refused = [
+        RowResult(row.number, row.lead["email"], "refused", row.problem) for row in batch.rows if row.problem
+    ]
+    added = await _add(batch.sendable, add, is_repeat=is_repeat)
     return sorted([*refused, *added])
 
 
 async def _add(rows: Sequence[LeadRow], add: AddLeads, *, is_repeat: bool) -> list[RowResult]:
     """One bad lead fails a whole request: then each half is tried alone, until it stands alone."""
+    if not rows:
+        return []
     try:
         result = await add([row.lead for row in rows])
     except InvalidRequest as refusal:
@@ -150,29 +158,119 @@ async def _add(rows: Sequence[LeadRow], add: AddLeads, *, is_repeat: bool) -> li
             raise
         if len(rows) == 1:
             reason = f"by the service: {refusal.message}"
-            return [RowResult(rows[0].number, rows[0].email, "refused", reason)]
+            return [RowResult(rows[0].number, rows[0].lead["email"], "refused", reason)]
         middle = len(rows) // 2
         first = await _add(rows[:middle], add, is_repeat=is_repeat)
         return first + await _add(rows[middle:], add, is_repeat=is_repeat)
-    return _results(rows, result, is_repeat=is_repeat)
-
-
-def _results(rows: Sequence[LeadRow], result: AddResult, *, is_repeat: bool) -> list[RowResult]:
-    """The outcome of each lead of one request. What a repeated one skips may be our own doing."""
     note = "; sent before the interruption and possibly added" if is_repeat or result.repeated else ""
     reasons: defaultdict[str, list[str]] = defaultdict(list)
     for skipped in result.skipped:
         reasons[(skipped.email or "").casefold()].append((skipped.reason or "no reason given") + note)
     # Where the counts contradict the rows, nobody can say which row was added.
     is_counted = "" not in reasons and result.added in {None, len(rows) - len(result.skipped)}
-    is_certain = is_counted or result.added == len(rows)
+    kind = "added" if is_counted or result.added == len(rows) else "unknown"
     results = []
     for row in reversed(rows):  # of two rows with one address the later is the duplicate
-        if named := reasons.get(row.email.casefold()):
-            results.append(RowResult(row.number, row.email, "skipped", named.pop()))
-        else:
-            results.append(RowResult(row.number, row.email, "added" if is_certain else "unknown"))
+        email = row.lead["email"]
+        named = reasons.get(email.casefold())
+        results.append(RowResult(row.number, email, *(("skipped", named.pop()) if named else (kind,))))
     return results
+
+
+class RowResult(NamedTuple):
+    """The outcome of one row."""
+
+    row: int
+    email: str
+    kind: str
+    reason: str = ""
+
+
+class Journal:
+    """The report as far as it is written: `done` is its last row, and `sent` the last that may have been sent."""
+
+    def __init__(self, path: Path, file: IO[bytes]) -> None:
+        self._path, self._file = path, file
+        self.counts: Counter[str] = Counter()
+        self.done = self.sent = size = 0
+        for line in file:
+            # What is behind was written by a process that died meanwhile; those rows come again.
+            if not line.endswith(b"\n"):
+                break
+            size += len(line)
+            (row,) = csv.reader([line.decode()])
+            if row[0] == SENT:
+                self.sent = int(row[1])
+            elif row[0].isdecimal():
+                self.done = int(row[0])
+                self.counts[row[2]] += 1
+        file.truncate(size)
+        file.seek(size)
+
+    @property
+    def rows(self) -> int:
+        return self.counts.total()
+
+    def begin(self, batch: Batch) -> None:
+        """Note on disk that the batch is on its way, before it is sent."""
+        self.sent = max(self.sent, batch.rows[-1].number)
+        self._append([(SENT, self.sent)])
+
+    def settle(self, results: Sequence[RowResult]) -> None:
+        """Write the outcomes, in the order of the rows, to disk before this returns."""
+        # A spreadsheet opens the report, and strangers wrote the addresses and reasons in it. Each row is one line.
+        self._append(
+            [(r.row, guarded(r.email), r.kind, guarded(" ".join(r.reason.split()))) for r in results]
+        )
+        self.counts.update(result.kind for result in results)
+        self.done = results[-1].row
+
+    def finish(self, report: Path) -> None:
+        """Put the report in its place, once every row is in it."""
+        # It holds the addresses of leads, so it is for its owner alone.
+        with replacing(report) as fresh, fresh.open("wb") as file:
+            file.write(_lines([HEADING]))
+            self._file.seek(0)
+            file.writelines(line for line in self._file if not line.startswith(SENT.encode()))
+        self._path.unlink()
+
+    def _append(self, rows: Sequence[Sequence[object]]) -> None:
+        self._file.write(_lines(rows))
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+
+def _lines(rows: Sequence[Sequence[object]]) -> bytes:
+    text = StringIO(newline="")
+    csv.writer(text).writerows(rows)
+    return text.getvalue().encode("utf-8", "replace")
+
+
+@contextlib.contextmanager
+def open_journal(folder: Path, file: LeadFile, *, target: Sequence[str]) -> Iterator[Journal]:
+    """The journal of these very bytes, columns and target, for this process alone; raises `Failed`."""
+    # Read in another way, with `--map` or `--encoding`, the same bytes are other leads.
+    parts = [file.fingerprint, file.encoding, file.fields, target]
+    path = folder / f"{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]}.csv"
+    make_private_folder(folder)
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "rb+") as opened:
+        try:
+            # The kernel releases it when a process dies, so a crash leaves no lock behind.
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # One that another process finished just now has no name any more, and would be lost.
+            is_free = os.fstat(opened.fileno()).st_nlink > 0
+        except BlockingIOError:
+            is_free = False
+        if not is_free:
+            raise Failed("The same file is being imported into the same sequence right now.")
+        yield Journal(path, opened)
+
+
+def _free_path(source: Path) -> Path:
+    """A place beside the source: `leads.report.csv`, or with a number where that is taken."""
+    endings = chain([""], (f"-{n}" for n in count(2)))
+    paths = (source.with_name(f"{source.stem}.report{ending}.csv") for ending in endings)
+    return next(path for path in paths if not path.exists())
 
 
 def _resumable(journal: Journal) -> str:
@@ -185,9 +283,8 @@ def _columns_card(file: LeadFile) -> Card:
     for place, (title, field) in enumerate(zip(file.titles, file.fields, strict=True)):
         example = next((row[place] for row in file.sample if "".join(row[place : place + 1]).strip()), None)
         # A cell may hold a whole letter: what shows which column it is are its first words.
-        cells = (clip(title) or "(no title)", clip(field or "–"), example and clip(example))
-        rows.append(Row(cells))
-    delimiter = DELIMITERS.get(file.delimiter, file.delimiter)
+        rows.append(Row((clip(title) or "(no title)", clip(field or "–"), example and clip(example))))
+    delimiter = DELIMITERS[file.delimiter]
     return Card(
         title=str(file.path),
         text=(f"{file.size:,} bytes, {file.encoding}, {delimiter}-separated",),
@@ -197,37 +294,41 @@ def _columns_card(file: LeadFile) -> Card:
 
 def _dry_run(file: LeadFile) -> Result:
     """Read every row as an import would; the service is not asked."""
-    sendable, refused = 0, 0
+    sendable = refused = 0
     examples: list[Row] = []
     for batch in file.batches():
         refusals = [row for row in batch.rows if row.problem]
         refused += len(refusals)
-        sendable += len(batch.rows) - len(refusals)
-        examples += [Row((row.number, clip(row.email), row.problem)) for row in refusals]
+        sendable += len(batch.sendable)
+        examples += [Row((row.number, clip(row.lead["email"]), row.problem)) for row in refusals]
         del examples[EXAMPLES:]
-    titles = columns(number("Row"), "Email", "Reason")
     card = Card(
         title=f"{show_number(sendable, 'lead')} can be sent, {show_number(refused, 'row')} can't",
-        tone=Tone.WARN if refused else Tone.GOOD,
+        tone=_tone(sendable, refused),
         text=("Nothing was sent.",),
-        table=Table(titles, tuple(examples), total=refused) if examples else None,
+        table=Table(columns(number("Row"), "Email", "Reason"), tuple(examples), total=refused),
+        failure=not sendable,
     )
     return Result(card=card, rows=({"sendable": sendable, "refused": refused},))
 
 
-def _result(journal: Journal, *, sequence: str, report: str) -> Result:
-    counts: dict[str, int] = {kind: journal.counts[kind] for kind in OUTCOMES}
-    failed = counts["refused"] == journal.rows > 0
-    title = f"{counts['added']:,} of {journal.rows:,} rows added to {sequence}"
+def _result(counts: Counter[str], *, sequence: str, report: str) -> Result:
+    used = counts.total() - counts["refused"]
     facts = [Fact(kind.capitalize(), f"{counts[kind]:,}") for kind in OUTCOMES[:3]]
     if counts["unknown"]:
         value = f"{counts['unknown']:,}: the service didn't report which rows it skipped"
         facts.append(Fact("Added or skipped", value, tone=Tone.UNKNOWN))
-        title = f"{journal.rows:,} rows read for {sequence}"
     card = Card(
-        title=title,
-        tone=Tone.BAD if failed else Tone.WARN if counts["refused"] else Tone.GOOD,
+        title=f"{counts['added']:,} of {counts.total():,} rows added to {sequence}",
+        tone=_tone(used, counts["refused"]),
         facts=(*facts, Fact("Report", report)),
-        failure=failed,
+        failure=not used,
     )
-    return Result(card=card, rows=({**counts, "sequence": sequence, "report": report},))
+    data = {kind: counts[kind] for kind in OUTCOMES}
+    return Result(card=card, rows=({**data, "sequence": sequence, "report": report},))
+
+
+def _tone(usable: int, refused: int) -> Tone:
+    if not usable:
+        return Tone.BAD
+    return Tone.WARN if refused else Tone.GOOD

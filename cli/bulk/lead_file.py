@@ -18,8 +18,7 @@ from shared.frozen import frozen
 from shared.text.csv_cells import unguarded
 
 LEADS_PER_REQUEST = 1000
-CHUNK_BYTES = 1 << 20
-SAMPLE_BYTES = 1 << 16
+SAMPLE_BYTES = 1 << 20
 SAMPLE_ROWS = 50
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 BYTE_ORDER_MARKS = {
@@ -37,14 +36,10 @@ TITLES = {
     "company": "company companyname organization organisation account employer firma unternehmen empresa entreprise azienda",
 }
 """The usual titles of the standard fields, as `_key` spells them; `--map` is for all others."""
-_LABEL = r"[^\W_](?:[\w-]{0,61}[^\W_])?"
-_ADDRESS = re.compile(
-    rf"(?!\.)(?!.*\.\.)[^\s@<>(),:;\\\"\[\]\x00-\x1f\x7f]{{1,64}}(?<!\.)@(?:{_LABEL}\.)+(?!\d+$){_LABEL}"
-)
 # RFC 5321: a path has at most 256 characters, two of which are its angle brackets.
-LONGEST_ADDRESS = 254
-_UNREADABLE = re.compile("[\udc80-\udcff]")
-"""The characters that stand for bytes which aren't text, by Python's `surrogateescape`."""
+_ADDRESS = re.compile(r"(?=.{6,254}$)[^\s@<>(),:;\\\"\[\]\x00-\x1f]{1,64}@(?:\w[\w-]*\.)+[^\W\d_][\w-]+")
+UNREADABLE = "\N{REPLACEMENT CHARACTER}"
+"""The character in place of bytes that aren't text in the file's encoding."""
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
@@ -54,10 +49,6 @@ class LeadRow(NamedTuple):
     number: int
     lead: dict[str, str]
     problem: str
-
-    @property
-    def email(self) -> str:
-        return self.lead["email"]
 
 
 class Batch(NamedTuple):
@@ -82,7 +73,7 @@ class LeadFile:
     delimiter: str
     titles: tuple[str, ...]
     fields: tuple[str | None, ...]
-    rows_before: int
+    has_titles: bool
     sample: tuple[tuple[str, ...], ...]
 
     def batches(self, *, after: int = 0) -> Iterator[Batch]:
@@ -90,9 +81,9 @@ class LeadFile:
         with (
             self.path.open("rb") as raw,
             # `newline=""`, as `csv` asks: a line break within quotes stays what it was.
-            io.TextIOWrapper(raw, self.encoding, errors=_error_handler(self.encoding), newline="") as text,
+            io.TextIOWrapper(raw, self.encoding, errors="replace", newline="") as text,
         ):
-            rows = self._rows(text, after=max(after, self.rows_before))
+            rows = self._rows(text, after=max(after, int(self.has_titles)))
             while some := list(islice(rows, LEADS_PER_REQUEST)):
                 yield Batch(some, raw.tell())
 
@@ -101,68 +92,49 @@ class LeadFile:
         try:
             for number, cells in enumerate(csv.reader(text, delimiter=self.delimiter), start=1):
                 if number > after and any(cells):
-                    lead = self._lead(cells)
-                    yield LeadRow(number, lead, self._problem(cells, lead["email"]))
-        except (csv.Error, UnicodeDecodeError) as fault:
-            why = str(fault)
-            if "field larger" in why:
-                why = "a cell has more than 131,072 characters. Is its closing quote missing?"
+                    pairs = zip(self.fields, map(str.strip, cells), strict=False)
+                    # Our export puts a sign before what looks like a formula; coming back, it is taken off.
+                    lead = {field: unguarded(cell) for field, cell in pairs if field and cell}
+                    yield LeadRow(number, {"email": "", **lead}, self._problem(cells, lead.get("email")))
+        except csv.Error as fault:
+            why = f"{fault}. Is the closing quote of a cell missing?"
             raise Failed(f"{self.path}, row {number + 1}: {why}") from None
 
-    def _lead(self, cells: Sequence[str]) -> dict[str, str]:
-        values = {
-            # Our export puts a sign before what looks like a formula; coming back, it is taken off.
-            field: unguarded(cell.strip())
-            for field, cell in zip(self.fields, cells, strict=False)
-            if field
-        }
-        email = values.get("email", "")
-        # Spreadsheets turn an address into a link, and some save the link.
-        bare = email[7:] if email[:7].lower() == "mailto:" else email
-        return {field: value for field, value in values.items() if value} | {"email": bare}
-
-    def _problem(self, cells: Sequence[str], email: str) -> str:
+    def _problem(self, cells: Sequence[str], email: str | None) -> str:
         width = len(self.fields)
         if any(cell.strip() for cell in cells[width:]):
             return f"has {len(cells)} cells where the header has {width}. Is a quote or delimiter missing?"
-        if any(map(_UNREADABLE.search, cells)):
+        # Refused alone: a damaged byte here and there doesn't make the file unusable.
+        if any(UNREADABLE in cell for cell in cells):
             return f"has bytes that aren't {self.encoding}"
         if not email:
             return "no email address"
-        is_address = len(email) <= LONGEST_ADDRESS and _ADDRESS.fullmatch(email)
-        return "" if is_address else "not an email address"
+        return "" if _ADDRESS.fullmatch(email) else "not an email address"
 
 
 def read_lead_file(path: Path, *, encoding: str | None, pairs: Iterable[str] = ()) -> LeadFile:
-    """Read the whole file once, since an import continues with the very same bytes only, and judge its beginning.
+    """Fingerprint the file, since an import continues with the very same bytes only, and judge its beginning.
 
     Raises `Failed` for what is no CSV, `WrongUsage` for unclear columns, or `OSError` where the file can't be read at all.
     """
-    digest, size, start, damaged, foreign = hashlib.sha256(), 0, b"", 0, 0
-    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
     with path.open("rb") as file:
-        while chunk := file.read(CHUNK_BYTES):
-            text = decoder.decode(chunk)
-            damaged += len(_UNREADABLE.findall(text))
-            foreign += len(_BEYOND_ASCII.findall(text))
-            start = start or chunk[:SAMPLE_BYTES]
-            digest.update(chunk)
-            size += len(chunk)
+        start = file.read(SAMPLE_BYTES)
+        file.seek(0)
+        fingerprint = hashlib.file_digest(file, "sha256").hexdigest()
     # The spreadsheets of Excel and LibreOffice are zip archives.
     if start.startswith(b"PK\x03\x04"):
         raise Failed(f"{path} is a spreadsheet or an archive. Save the sheet as CSV and import that file.")
-    marked = next((name for mark, name in BYTE_ORDER_MARKS.items() if start.startswith(mark)), None)
-    # A damaged byte here and there doesn't make a UTF-8 file another: its rows are refused alone.
-    encoding = encoding or marked or ("utf-8" if foreign >= 2 * damaged else "cp1252")
-    beginning = _decoded(start, encoding, path=path, is_whole=size == len(start))
-    named = re.match(r"sep=(.)\r?\n", beginning, re.IGNORECASE)  # a line that spreadsheets write and obey
-    heading = beginning[named.end() :] if named else beginning
-    first_line = heading.lstrip().partition("\n")[0]
-    delimiter = named[1] if named else max(DELIMITERS, key=first_line.count)
-    reader = csv.reader(io.StringIO(heading, newline=""), delimiter=delimiter)
+    encoding = encoding or _guess_encoding(start)
+    try:
+        beginning = start.decode(encoding, "replace")
+    except LookupError:
+        raise Failed(f"unknown encoding {encoding}. Try utf-8, cp1252, utf-16, shift_jis …") from None
+    first_line = beginning.lstrip().partition("\n")[0]
+    delimiter = max(DELIMITERS, key=first_line.count)
+    reader = csv.reader(io.StringIO(beginning, newline=""), delimiter=delimiter)
     try:
         rows = list(islice((tuple(row) for row in reader if any(map(str.strip, row))), SAMPLE_ROWS))
-    except csv.Error:  # an open quote is said with its row when the rows are read
+    except csv.Error:  # an open quote is reported with its row when the rows are read
         rows = [tuple(row) for row in csv.reader([first_line], delimiter=delimiter)]
     if not rows:
         raise Failed(f"{path} has no rows")
@@ -172,38 +144,32 @@ def read_lead_file(path: Path, *, encoding: str | None, pairs: Iterable[str] = (
     sample = tuple(rows[has_titles:])
     return LeadFile(
         path=path,
-        size=size,
-        fingerprint=digest.hexdigest(),
+        size=path.stat().st_size,
+        fingerprint=fingerprint,
         encoding=encoding,
         delimiter=delimiter,
         titles=titles,
-        fields=assign_fields(titles, sample, pairs),
-        rows_before=bool(named) + has_titles,
+        fields=_assign_fields(titles, sample, pairs),
+        has_titles=has_titles,
         sample=sample,
     )
 
 
-def _decoded(start: bytes, encoding: str, *, path: Path, is_whole: bool) -> str:
-    try:
-        decoder = codecs.getincrementaldecoder(encoding)(_error_handler(encoding))
-        return decoder.decode(start, final=is_whole)
-    except UnicodeDecodeError:
-        raise Failed(f"{path} is not {encoding}. Set the right one with --encoding.") from None
-    except LookupError:
-        raise Failed(f"unknown encoding {encoding}. Try utf-8, cp1252, utf-16, shift_jis …") from None
+def _guess_encoding(start: bytes) -> str:
+    for mark, name in BYTE_ORDER_MARKS.items():
+        if start.startswith(mark):
+            return name
+    # Incrementally, since the sample may end within a character.
+    text = codecs.getincrementaldecoder("utf-8")("replace").decode(start)
+    # A damaged byte here and there doesn't make a UTF-8 file another.
+    damaged, foreign = text.count(UNREADABLE), len(_BEYOND_ASCII.findall(text))
+    return "utf-8" if foreign >= 3 * damaged else "cp1252"
 
 
-def _error_handler(encoding: str) -> str:
-    """Keep bytes that fit no character, so that their row can be refused alone."""
-    # Where a character has two bytes, one that is lost shifts all that follow: no row could be refused alone.
-    return "strict" if encoding.lower().startswith(("utf-16", "utf-32")) else "surrogateescape"
-
-
-def assign_fields(
+def _assign_fields(
     titles: Sequence[str], sample: Sequence[Sequence[str]], pairs: Iterable[str]
 ) -> tuple[str | None, ...]:
     """The field that each column fills, by `--map COLUMN=FIELD`, by its title, or by its cells."""
-    places = range(len(titles))
     listed = ", ".join(f"“{title}”" for title in titles)
     keys = [_key(title) for title in titles]
     chosen: dict[int, str] = {}
@@ -211,34 +177,23 @@ def assign_fields(
         column, _, field = (part.strip() for part in pair.rpartition("="))
         if not column or not field:
             raise WrongUsage(f"--map takes COLUMN=FIELD, which “{pair}” isn't")
-        if field != LEFT_OUT and field in chosen.values():
-            raise WrongUsage(f"--map fills “{field}” from two columns")
-        if _key(column) in keys:
-            chosen[keys.index(_key(column))] = field
-        elif column.isdecimal() and int(column) - 1 in places:
-            chosen[int(column) - 1] = field
-        else:
+        if _key(column) not in keys:
             raise WrongUsage(f"unknown column “{column}”; the file has {listed}")
+        chosen[keys.index(_key(column))] = field
     fields: list[str] = []
-    for place in places:
-        taken = {*chosen.values(), *fields}
-        guess = LEFT_OUT if keys[place] in SERVICES_OWN else _standard(keys[place]) or titles[place]
-        if guess != LEFT_OUT and guess in taken:
-            guess = titles[place] if titles[place] not in taken else f"{titles[place]} {place + 1}"
-        fields.append(chosen.get(place, guess))
+    for place, key in enumerate(keys):
+        usual = (field for field, names in TITLES.items() if key in names.split())
+        guesses = (*usual, titles[place], f"{titles[place]} {place + 1}")
+        guess = next(guess for guess in guesses if guess not in {*chosen.values(), *fields})
+        fields.append(chosen.get(place, LEFT_OUT if key in SERVICES_OWN else guess))
     if "email" not in fields:
-        counts = [sum("@" in row[place] for row in sample if place < len(row)) for place in places]
-        best = max(places, key=counts.__getitem__)
-        if not counts[best] or counts[best] * 2 < len(sample):
-            raise WrongUsage(
-                f"no column contains email addresses; the file has {listed}. Choose one with --map COLUMN=email"
-            )
-        fields[best] = "email"
+        first_row = sample[0] if sample else ()
+        place_of_address = next((place for place, cell in enumerate(first_row) if "@" in cell), len(titles))
+        if place_of_address >= len(titles):
+            advice = "Choose one with --map COLUMN=email"
+            raise WrongUsage(f"no column contains email addresses; the file has {listed}. {advice}")
+        fields[place_of_address] = "email"
     return tuple(None if field == LEFT_OUT else field for field in fields)
-
-
-def _standard(key: str) -> str | None:
-    return next((field for field, usual in TITLES.items() if key in usual.split()), None)
 
 
 def _key(title: str) -> str:

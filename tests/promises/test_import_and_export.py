@@ -62,8 +62,10 @@ async def test_an_import_adds_or_reports_every_row(account: Account, shell: Shel
 
 async def test_an_import_of_which_no_row_could_be_added_fails(account: Account, shell: Shell) -> None:
     shell.use(account.environ)
-    done = await shell.run_alone("import", str(written(shell, 0, bad=2)), "--to", TARGET, "--json")
-    assert (done.code, done.data[0]["refused"]) == (1, 2)
+    words = ("import", str(written(shell, 0, bad=2)), "--to", TARGET, "--json")
+    for more in (("--dry-run",), ()):
+        done = await shell.run_alone(*words, *more)
+        assert (done.code, done.data[0]["refused"]) == (1, 2)
 
 
 async def test_a_lead_that_the_service_refuses_takes_no_others_with_it(
