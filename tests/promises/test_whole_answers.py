@@ -622,6 +622,10 @@ SCREENS = {
         colon "export
         colon "theme
         1
+        3 c
+        d
+        u
+        u
     """,
     "sequences": """
         2
@@ -686,6 +690,8 @@ SCREENS = {
         colon "copy
         colon "refresh
         5
+        1 slash "acme
+        slash "tryacme
     """,
     "workspaces": """
         5

@@ -401,7 +401,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         """An hour ago, unless another time is typed."""
         from tui.screens.prompt import Prompt  # late: seldom needed
 
-        await self.push_screen(Prompt(sign="at", hint=SEEK_HINT, value="1h", is_replaced=True), self._seek)
+        await self.push_screen(Prompt(sign="at", hint=SEEK_HINT, value="1h"), self._seek)
 
     def _seek(self, text: str | None) -> None:
         if not text or not text.strip():

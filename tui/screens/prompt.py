@@ -40,12 +40,11 @@ class Prompt(SafeScreen[str | None], ModalScreen[str | None]):
         value: str = "",
         changed: Callable[[str], None] | None = None,
         offers: Callable[[str], list[Offer]] | None = None,
-        is_replaced: bool = False,
     ) -> None:
-        """`is_replaced`: what is typed takes the place of `value`."""
+        """What is typed takes the place of `value`."""
         super().__init__()
         self._sign, self._hint, self._value = sign, hint, value
-        self._changed, self._offers_for, self._is_replaced = changed, offers, is_replaced
+        self._changed, self._offers_for = changed, offers
         self.offers: list[Offer] = []
 
     def compose(self) -> ComposeResult:
@@ -53,10 +52,12 @@ class Prompt(SafeScreen[str | None], ModalScreen[str | None]):
             if self._offers_for:
                 yield OptionList(id="offers")
             yield Static(Words.of(self._hint, Ink.MUTED, wraps=True), classes="prompt-hint")
-            yield Input(self._value, id="line", placeholder=self._sign, select_on_focus=self._is_replaced)
+            yield Input(self._value, id="line", placeholder=self._sign, select_on_focus=False)
 
     def on_mount(self) -> None:
-        self.set_focus(self.query_one(Input))  # at once: the next keys may be waiting
+        line = self.query_one(Input)
+        line.select_all()
+        self.set_focus(line)  # at once: the next keys may be waiting
         self._offer(self._value)
 
     @on(Input.Changed)
@@ -114,10 +115,8 @@ class Prompt(SafeScreen[str | None], ModalScreen[str | None]):
 class Palette(Prompt):
     """The command line: hands an offer or a line to `chosen` when it is left."""
 
-    def __init__(
-        self, *, offers: Callable[[str], list[Offer]], chosen: Callable[[Offer], object], value: str = ""
-    ) -> None:
-        super().__init__(sign="command", hint=PALETTE_HINT, offers=offers, value=value)
+    def __init__(self, *, offers: Callable[[str], list[Offer]], chosen: Callable[[Offer], object]) -> None:
+        super().__init__(sign="command", hint=PALETTE_HINT, offers=offers)
         self._chosen = chosen
 
     def says_none(self, typed: str) -> bool:

@@ -82,7 +82,8 @@ class RepliesPage(Page):
         self._permission: Permission | None = None
         self._reading: Reading[QueuedReplies] = Reading()
         self._woken = asyncio.Event()
-        self._undo: tuple[Verb, QueuedReply] | None = None
+        self._undos: list[tuple[Verb, QueuedReply]] = []
+        """What takes the acts back that were done here, the newest last."""
         self._read_text = ""
 
     def parts(self) -> Iterable[Widget]:
@@ -229,16 +230,16 @@ class RepliesPage(Page):
             self._start("wake" if verb == "snooze" and line.reply.snoozed_until else verb, line.reply)
 
     def action_undo(self) -> None:
-        if self._undo is None:
+        if self._undos:
+            self._start(*self._undos.pop(), is_undo=True)
+        else:
             self.app.toast("Nothing to undo.", severity="warning")
-            return
-        (verb, reply), self._undo = self._undo, None
-        self._start(verb, reply)
 
-    def _start(self, verb: Verb, reply: QueuedReply) -> None:
-        self.run_worker(self._act(verb, reply), group="acts", exclusive=True, exit_on_error=False)
+    def _start(self, verb: Verb, reply: QueuedReply, *, is_undo: bool = False) -> None:
+        work = self._act(verb, reply, is_undo=is_undo)
+        self.run_worker(work, group="acts", exclusive=True, exit_on_error=False)
 
-    async def _act(self, verb: Verb, reply: QueuedReply) -> None:
+    async def _act(self, verb: Verb, reply: QueuedReply, *, is_undo: bool) -> None:
         queue = self._queue
         if queue is None:
             self._refuse(self._reading.error or ASKING)
@@ -246,12 +247,15 @@ class RepliesPage(Page):
         try:
             person = await self._ask_person(queue) if verb == "assign" else ""
             if person is not None:
-                await self._answered(await queue.act(verb, reply.alert_id, person=person), verb, reply, queue)
+                change = await queue.act(verb, reply.alert_id, person=person)
+                await self._answered(change, verb, reply, queue, is_undo=is_undo)
         except RecordsUnavailable as error:
             unsure = Card(title="Not changed, as far as is known", tone=Tone.BAD, text=(str(error),))
             self.app.tell(unsure)
 
-    async def _answered(self, change: Change, verb: Verb, reply: QueuedReply, queue: ReplyQueue) -> None:
+    async def _answered(
+        self, change: Change, verb: Verb, reply: QueuedReply, queue: ReplyQueue, *, is_undo: bool
+    ) -> None:
         """Tell what was done, or ask what the answer asks, until something is done or given up."""
         asked_again = False
         while not change.changed:
@@ -276,10 +280,13 @@ class RepliesPage(Page):
             else:
                 change = await queue.press(chosen.action, **{which: given})
         self.app.tell(Card(title=change.card.title))
-        # A claim that took a reply from someone isn't undone by releasing it.
-        undo = None if asked_again else UNDONE_BY.get(verb)
-        self._undo = (undo, reply) if undo else None
         self._woken.set()
+        if is_undo:  # the next one takes back what was done before, not this
+            return
+        if verb in UNDONE_BY and not asked_again:
+            self._undos.append((UNDONE_BY[verb], reply))
+        else:  # such as a claim that took a reply from someone, which releasing it wouldn't give back
+            self._undos.clear()
 
     async def _ask_rest(self, chosen: Button, queue: ReplyQueue) -> str | None:
         """Ask for what a button still needs; None where the person gave up."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -17,6 +17,7 @@ from textual.coordinate import Coordinate
 from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import DataTable
+from textual.widgets.data_table import RowKey
 
 from shared.domain.card import Tone
 from tui.model.columns import GAP, Arrangement, Column, Placed, needs_of, place
@@ -195,6 +196,13 @@ class ListTable(ErrorBoundary, DataTable[Words]):
         first = self._placed[0].column.id
         places = {id(self.get_cell(line.key, first)): number for number, line in enumerate(self.shown)}
         self.sort(first, key=lambda cell: places[id(cell)])
+
+    def _update_dimensions(self, new_rows: Iterable[RowKey]) -> None:
+        """Size the table without its new lines: the framework would measure each of their cells, 50 ms of 400 lines.
+
+        A line is one line high and a column has a width that is given, so nothing depends on what is in them.
+        """
+        super()._update_dimensions(())
 
     # -- painting --------------------------------------------------------------------------------------
 
