@@ -184,7 +184,6 @@ class Caller(Standing):
         return replace(
             contexts.at(contexts.workspace(workspace, channel=self.channel), self.actor, role=self.role),
             permits=lambda command: self.may(command.name),
-            display_name=directory.display_name,
             find_place=lambda channel: directory.find_place(channel, viewer),
             sees_channel=lambda channel: directory.sees(channel, viewer),
             zone=self.zone,

@@ -185,19 +185,6 @@ class UserDirectory:
 
         return await self._ask("people", "", read) or {}
 
-    async def display_name(self, who: str) -> str:
-        """The name of a person or a group, or what a mention of `here` means."""
-        if who == "here":
-            return "everyone in the channel"
-        if who.startswith("S"):
-            handles = await self._ask("handles", "", self._handles) or {}
-            return f"@{handles.get(who, who)}"
-        return f"@{(await self.find(who)).name}"
-
-    async def _handles(self) -> dict[str, str]:
-        groups = (await self._slack.read("usergroups.list")).get("usergroups") or ()
-        return {str(group["id"]): str(group.get("handle") or group["id"]) for group in groups}
-
     async def posts_anywhere(self) -> bool:
         """True if the bot may post to public channels that it is not in."""
         with contextlib.suppress(SlackError):

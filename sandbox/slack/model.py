@@ -96,12 +96,7 @@ class Group:
     users: list[str]
 
     def to_slack(self) -> Json:
-        """Return a usergroup object as usergroups.list has it."""
-        return {
-            "id": self.id,
-            "name": self.name,
-            "handle": self.handle,
-        }
+        return {"id": self.id, "name": self.name, "handle": self.handle}
 
 
 @dataclass(slots=True, kw_only=True)

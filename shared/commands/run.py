@@ -68,10 +68,6 @@ class Place:
     """A note that the answer adds where the channel is taken as it is."""
 
 
-async def show_as_is(who: str) -> str:
-    return who
-
-
 async def no_link(_alert: str) -> str:
     return ""
 
@@ -114,8 +110,6 @@ class CommandContext:
     """The reader's time zone."""
     limit: int | None = None
     """The number of entries of a list to show; None: the command's default."""
-    display_name: Callable[[str], Awaitable[str]] = show_as_is
-    """Gives the name of a person or a group whose id stands in the settings."""
     permalink: Callable[[str], Awaitable[str]] = no_link
     """The address of an alert's card, for faces that can lead there; empty where there is none."""
     find_place: Callable[[str], Awaitable[Place]] = take_as_is

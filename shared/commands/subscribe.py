@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from shared.api.event_kinds import EVENTS, NAME_OF, POSTED_AT_ONCE, kind_of, word_of
 from shared.commands.base import (
+    ALL,
     HERE,
     ArgumentError,
     ChangingCommand,
@@ -33,18 +34,26 @@ from shared.commands.base import (
 from shared.commands.inboxes import UNHEALTHY, Inboxes, need_inboxes
 from shared.commands.replies import LATE_SECONDS, UNCLAIMED, Replies, unclaimed_fact
 from shared.commands.stats import TIME_TO_CLAIM, Stats, compare, show_waits, total_facts
-from shared.commands.times import DAYS, DayRange
+from shared.commands.times import DayRange
 from shared.domain.card import Button, Card, Fact, Tone
-from shared.domain.wall_clock import WEEKDAYS, Recurrence, parse_recurrence
+from shared.domain.wall_clock import Recurrence, parse_recurrence
 from shared.text.formats import clip, plural, show_number, show_some
 from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
     from shared.commands.run import CommandContext
     from shared.records.records import Subscription
-    from shared.settings import Workspace
+    from shared.settings import Settings, Workspace
 
-MOST_BUTTONS, MOST_IN_A_ROW, MOST_LINES = 5, 3, 15
+MOST_BUTTONS = 5
+
+
+def take_channel(words: Words) -> tuple[str, Words]:
+    """The first channel that the words name, or `HERE`; and the other words."""
+    for at, word in enumerate(words):
+        if (channel := read_channel(word)) is not None:
+            return channel, (*words[:at], *words[at + 1 :])
+    return HERE, words
 
 
 class EventsInChannel(InChannel):
@@ -58,35 +67,25 @@ class EventsInChannel(InChannel):
 
     @classmethod
     def read(cls, words: Words) -> Self:
+        channel, words = take_channel(words)
         filters = {word.key: word.value for word in words if word.key in {"sequence", "inbox", "domain"}}
-        naming: list[str] = []
-        channel, condensed = HERE, False
-        for word in words:
-            if word.key in filters:
-                continue
-            if word.is_one_of("condensed", "full"):
-                condensed = word.is_one_of("condensed")
-            elif (named := read_channel(word)) is not None:
-                channel = named
-            else:
-                naming.append(word.text)
+        if {"inbox", "domain"} <= filters.keys():
+            raise ArgumentError("Filter by a domain or by an inbox, not by both.", hint="Remove one of them.")
+        forms = [word for word in words if word.is_one_of("condensed", "full")]
+        naming = (word.text for word in words if word.key not in filters and word not in forms)
         events = _read_events(" ".join(naming).lower())
         if not events:
             raise ArgumentError("Which events?", hint=f"One or more of: {', '.join(_WORDS)}, or all.")
-        inbox, domain = filters.get("inbox", ""), filters.get("domain", "")
-        if inbox and domain:
-            raise ArgumentError("Filter by a domain or by an inbox, not by both.", hint="Remove one of them.")
-        if "@" in domain:
-            hint = f"For one inbox: inbox={clip(domain)}"
-            raise ArgumentError(f"“{clip(domain)}” isn't a domain.", hint=hint)
-        sequence = filters.get("sequence", "")
         return cls(
-            events=events, channel=channel, condensed=condensed, sequence=sequence, inbox=inbox or domain
+            events=events,
+            channel=channel,
+            condensed=any(word.is_one_of("condensed") for word in forms),
+            sequence=filters.get("sequence", ""),
+            inbox=filters.get("inbox") or filters.get("domain", ""),
         )
 
     def write(self) -> Iterable[str]:
-        *others, last = map(word_of, self.events)
-        yield from (*(f"{word}," for word in others), last)
+        yield ", ".join(map(word_of, self.events))
         filters = {"sequence": self.sequence, "inbox" if "@" in self.inbox else "domain": self.inbox}
         yield from (f"{key}={quote(value)}" for key, value in filters.items() if value)
         yield from write_channel(self.channel)
@@ -113,10 +112,8 @@ class Subscriptions(InChannel):
 
     @classmethod
     def read(cls, words: Words) -> Self:
-        channel = read_channel(words[0]) if words else HERE
-        if channel is None or words[1:]:
-            wrong = words[1] if words[1:] else words[0]
-            raise ArgumentError(f"“{clip(wrong.text)}” isn't a channel.", hint="Use here or #channel.")
+        channel, words = take_channel(words)
+        none_left(words)
         return cls(channel=channel)
 
     def write(self) -> Iterable[str]:
@@ -137,12 +134,20 @@ def _read_events(text: str) -> tuple[str, ...]:
         name, other = found.groups()
         if name:
             kinds[NAME_OF[name.replace(" ", "-")]] = None
-        elif other in {"all", "*"}:
+        elif other == ALL:
             kinds |= dict.fromkeys(EVENTS)
         else:
-            hint = did_you_mean(other, (*_WORDS, *EVENTS, "all"))
+            hint = did_you_mean(other, (*_WORDS, *EVENTS, ALL))
             raise ArgumentError(f"“{clip(other)}” isn't an event.", hint=hint)
     return tuple(kinds)
+
+
+def name_events(kinds: Sequence[str]) -> str:
+    """`bounces, opt-outs and interested replies`."""
+    if {*kinds} == {*EVENTS}:
+        return "all events"
+    *others, last = (plural(kind_of(kind).noun) for kind in kinds)
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 # -- the whole set of a channel
@@ -154,23 +159,24 @@ class Line(Data):
     workspace: str
     subscription: Subscription
     place: str = ""
-    """The setting to change; empty if a command ends it."""
-    mention: str = ""
+    """The setting that it comes from; empty if a command made it."""
 
     @property
     def filter(self) -> str:
-        return " · ".join(filter(None, (self.subscription.sequence, self.subscription.inbox)))
+        return _filter(self.subscription.sequence, self.subscription.inbox)
+
+
+def _filter(*names: str) -> str:
+    return " · ".join(filter(None, names))
 
 
 async def list_sources(context: CommandContext, channel: str) -> Sequence[Line]:
     """All of a channel's subscriptions, in all workspaces. Raises `RecordsUnavailable`."""
     lines: list[Line] = []
     for workspace in list_workspaces(context):
-        name = workspace.name
-        typed = await context.records.subscriptions(name, channel)
-        asked = [*(Line(workspace=name, subscription=one) for one in typed)]
-        asked += _rules(context, name, channel)
-        lines += (*asked, *_unasked(workspace, channel, context, [one.subscription for one in asked]))
+        typed = await context.records.subscriptions(workspace.name, channel)
+        lines += (Line(workspace=workspace.name, subscription=one) for one in typed)
+        lines += _from_settings(workspace, channel, context.settings)
     return lines
 
 
@@ -178,37 +184,25 @@ def list_workspaces(context: CommandContext) -> Sequence[Workspace]:
     return tuple(context.settings.workspaces.values()) if context.settings else (context.workspace,)
 
 
-def _rules(context: CommandContext, workspace: str, channel: str) -> Iterable[Line]:
-    """The subscriptions that the rules of `[routes]` give a channel."""
-    settings = context.settings
-    for number, rule in enumerate(settings.routes.rules if settings else (), start=1):
-        if settings and rule.channel == channel and rule.concerns(workspace):
-            file = settings.file.name if settings.file else "the settings"
-            place = f"in {file}: [[routes.rules]] no. {number}"
-            for one in rule.subscriptions:
-                yield Line(workspace=workspace, subscription=one, place=place, mention=rule.mention)
-
-
-def _unasked(
-    workspace: Workspace, channel: str, context: CommandContext, asked: Sequence[Subscription]
-) -> Iterable[Line]:
-    """The events that an alert channel gets in any case; its own subscriptions decide on the form."""
+def _from_settings(workspace: Workspace, channel: str, settings: Settings | None) -> Iterable[Line]:
+    """The subscriptions by the rules of `[routes]`, and the events that an alert channel gets in any case."""
     from shared.records.records import Subscription
-    from shared.settings import DEFAULT
 
-    place = "[routes] fallback"
-    if workspace.alert_channel:
-        is_only = workspace.name == DEFAULT
-        place = "OUTREACH_ALERT_CHANNEL" if is_only else "alert_channel of the workspace"
-    fallback = context.settings.routes.fallback if context.settings else None
-    for kind in POSTED_AT_ONCE if channel == (workspace.alert_channel or fallback) else ():
-        whole = [one for one in asked if one.event in {kind, "*"} and not (one.sequence or one.inbox)]
-        condensed = bool(whole) and all(one.condensed for one in whole)
-        own = Subscription(channel=channel, event=kind, condensed=condensed)
-        yield Line(workspace=workspace.name, subscription=own, place=f"the setting {place}")
+    own, place = workspace.alert_channel, "alert_channel"
+    if settings:
+        for number, rule in enumerate(settings.routes.rules, start=1):
+            if rule.channel == channel and rule.concerns(workspace.name):
+                for one in rule.subscriptions:
+                    place_of_rule = f"[[routes.rules]] no. {number}"
+                    yield Line(workspace=workspace.name, subscription=one, place=place_of_rule)
+        if not own:
+            own, place = settings.routes.fallback, "[routes] fallback"
+    for kind in POSTED_AT_ONCE if channel == own else ():
+        one = Subscription(channel=channel, event=kind)
+        yield Line(workspace=workspace.name, subscription=one, place=place)
 
 
-async def _whole_set(title: str, context: CommandContext, channel: str, *, is_public: bool = True) -> Result:
+async def _whole_set(title: str, context: CommandContext, channel: str, *notes: str) -> Result:
     """The channel's set: `Bounces: only for Spring, condensed. To remove: unsubscribe bounces sequence=Spring`.
 
     Each part of it that a command ends has a button.
@@ -216,73 +210,47 @@ async def _whole_set(title: str, context: CommandContext, channel: str, *, is_pu
     from shared.commands import render
 
     lines, is_one = await list_sources(context, channel), len(list_workspaces(context)) == 1
-    groups: dict[Line, dict[str, None]] = {}  # lines that differ by their event alone are told together
+    groups: dict[Line, list[str]] = {}  # lines that differ by their event alone are one sentence
     for line in lines:
         common = replace(line, subscription=replace(line.subscription, event=""))
-        groups.setdefault(common, {})[line.subscription.event] = None
+        groups.setdefault(common, []).append(line.subscription.event)
     text, buttons = [], []
-    for line, kinds in groups.items():
-        one, events, where = line.subscription, tuple(kinds), "" if is_one else line.workspace
+    for line, events in groups.items():
+        one, where = line.subscription, "" if is_one else line.workspace
         parts = (
             f"only for {line.filter}" if line.filter else "",
             f"in {where}" if where else "",
             "condensed" if one.condensed else "",
-            f"mentions {await context.display_name(line.mention)}" if line.mention else "",
         )
         gets, how = name_events(events), ", ".join(filter(None, parts))
-        told = f"{gets[:1].upper()}{gets[1:]}{f': {how}' if how else ''}."
+        told = f"{gets[:1].upper()}{gets[1:]}{f': {how}' if how else ''}. To remove:"
         if line.place:
-            # Where settings are, and what they are called, is nothing for a whole channel.
-            text.append(f"{told} Set by an admin." if is_public else f"{told} To remove: {line.place}")
+            text.append(f"{told} the setting {line.place}")
             continue
-        back = Unsubscribe(events=events, sequence=one.sequence, inbox=one.inbox, channel=channel)
+        back = Unsubscribe(events=tuple(events), sequence=one.sequence, inbox=one.inbox, channel=channel)
         typed = replace(back, channel=HERE) if channel == context.actor.channel else back
-        text.append(f"{told} To remove: {render(typed, workspace=where or None)}")
-        words = "all" if {*events} == {*EVENTS} else ", ".join(map(word_of, events))
-        label = f"Unsubscribe {' · '.join(filter(None, (words, line.filter, where)))}"
-        buttons.append(Button(label, back, workspace=where))
-    if len(text) > MOST_LINES:
-        more = f"and {len(text) - MOST_LINES} more. `subscriptions --json` in a shell lists all."
-        text[MOST_LINES:] = [more]
-    if len(buttons) > MOST_IN_A_ROW:
-        buttons = [replace(button, menu=True) for button in buttons[:MOST_BUTTONS]]
-    always = " Interested replies always go to the alert channel." if context.workspace.alert_channel else ""
+        text.append(f"{told} {render(typed, workspace=where or None)}")
+        words = ALL if {*events} == {*EVENTS} else ", ".join(map(word_of, events))
+        buttons.append(Button(f"Unsubscribe {_filter(words, line.filter, where)}", back, workspace=where))
     rows = [
         {**asdict(line.subscription), "workspace": line.workspace, "origin": line.place or "subscribe"}
         for line in lines
     ]
-    text = text or [f"This channel has no subscriptions.{always}"]
-    return Result(Card(title, text=text, buttons=buttons), rows=rows)
-
-
-def name_events(kinds: Sequence[str]) -> str:
-    """`bounces, opt-outs and interested replies`."""
-    if {*kinds} == {*EVENTS} or "*" in kinds:
-        return "all events"
-    *others, last = (plural(kind_of(kind).noun) for kind in kinds)
-    return f"{', '.join(others)} and {last}" if others else last
+    text = text or ["This channel has no subscriptions."]
+    return Result(Card(title, text=(*text, *notes), buttons=buttons[:MOST_BUTTONS]), rows=rows)
 
 
 # -- the commands
 
 
 async def _subscriptions(arguments: Subscriptions, context: CommandContext) -> Result:
-    from shared.settings.sections import Routing
-
-    channel = need_channel(arguments, context)
-    title = f"Subscriptions of {mention_channel(channel)}"
-    whole = await _whole_set(title, context, channel, is_public=False)
-    routes = context.settings.routes if context.settings else Routing()
-    own = routes.channel_policy(channel)
-    more = [await show_digests(context, channel)]
-    if quiet := own.quiet_hours:
+    channel, notes = need_channel(arguments, context), list[str]()
+    policy = context.settings.routes.channel_policy(channel) if context.settings else None
+    if policy and (quiet := policy.quiet_hours):
         hours = f"{quiet.start:%H:%M} to {quiet.end:%H:%M} {quiet.zone}"
-        more.append(f"Quiet hours {hours}: non-urgent alerts are held, nobody is mentioned.")
-    if own.mention:
-        more.append(f"Interested replies mention {await context.display_name(own.mention)}.")
-    if routes.fallback == channel:
-        more.append("This is the fallback channel: it is notified when another channel rejects alerts.")
-    return replace(whole, card=replace(whole.card, text=(*whole.card.text, *more)))
+        notes.append(f"Quiet hours {hours}: non-urgent alerts are held, nobody is mentioned.")
+    title = f"Subscriptions of {mention_channel(channel)}"
+    return await _whole_set(title, context, channel, await show_digests(context, channel), *notes)
 
 
 async def _subscribe(arguments: Subscribe, context: CommandContext) -> Result:
@@ -300,61 +268,44 @@ async def _subscribe(arguments: Subscribe, context: CommandContext) -> Result:
     if inbox:  # a filter that no inbox fits would never let an alert through
         await need_inboxes(inbox, context, argument="inbox")
     place = await context.need_place(channel)
-    channel = place.channel
-    one = Subscription(
-        channel=channel, event="", sequence=sequence, inbox=inbox, condensed=arguments.condensed
-    )
-    wanted = [replace(one, event=kind) for kind in kinds]
-    only, where = " · ".join(filter(None, (sequence, inbox))), mention_channel(channel)
+    channel, condensed = place.channel, arguments.condensed
+    one = Subscription(channel=channel, event="", sequence=sequence, inbox=inbox, condensed=condensed)
+    wanted, only = [replace(one, event=kind) for kind in kinds], _filter(sequence, inbox)
     gets = f"{name_events(kinds)}{f' of {only}' if only else ''}"
     # The same again is an answer for one person, not a message for the channel.
     if {*wanted} <= {*await records.subscriptions(name, channel)}:
-        return await _whole_set(f"{where} already gets {gets}", context, channel, is_public=False)
+        return await _whole_set(f"{mention_channel(channel)} already gets {gets}", context, channel)
     await records.subscribe(name, wanted)
-    title, what = f"{where} now gets {gets}", ", ".join(kinds)
-    return await _changed(title, what, context, channel, note=place.note)
+    title = f"{mention_channel(channel)} now gets {gets}"
+    return _changed(await _whole_set(title, context, channel, place.note), channel, ", ".join(kinds))
 
 
-async def _changed(title: str, what: str, context: CommandContext, channel: str, *, note: str = "") -> Result:
-    """The channel's set after a change of it."""
-    card = (await _whole_set(title, context, channel)).card
-    card = replace(card, tone=Tone.GOOD, text=(*card.text, note))
-    setting = f"subscriptions {channel}"
-    return Result(card, audit=f"{channel}: {what}", setting=setting, about=channel)
+def _changed(whole: Result, channel: str, what: str) -> Result:
+    card, setting = replace(whole.card, tone=Tone.GOOD), f"subscriptions {channel}"
+    return replace(whole, card=card, audit=f"{channel}: {what}", setting=setting, about=channel)
 
 
 async def _unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Result:
     """`all` without a filter ends every one."""
     records, name, channel = context.records, context.workspace.name, need_channel(arguments, context)
+    about = (arguments.sequence.casefold(), arguments.inbox.casefold())
+    is_every = {*arguments.events} == {*EVENTS} and not any(about)
+    ended = [
+        one
+        for one in await records.subscriptions(name, channel)
+        if is_every
+        or (one.event in arguments.events and (one.sequence.casefold(), one.inbox.casefold()) == about)
+    ]
     where = mention_channel(channel)
-    ended = [one for one in await records.subscriptions(name, channel) if _is_meant(one, arguments)]
-    count = await records.unsubscribe(name, ended) if ended else 0
-    if not count:  # no command made it; if the settings did, they have to be changed
-        title = f"{where} doesn't have this subscription"
-        card = (await _whole_set(title, context, channel, is_public=False)).card
-        rules = _rules(context, name, channel)
-        places = sorted({rule.place for rule in rules if _is_meant(rule.subscription, arguments)})
-        why = f"It comes from the settings, {' and '.join(places)}. Change it there." if places else ""
-        card = replace(card, tone=Tone.WARN, text=(why, *card.text))
+    if not ended:  # no command made it: if the settings did, the set says which
+        whole = await _whole_set(f"{where} doesn't have this subscription", context, channel)
+        card = replace(whole.card, tone=Tone.WARN)
         return refusal(card, why="no such subscription", argument="events")
+    await records.unsubscribe(name, ended)
     await forget_if_unused(context, channel)
-    left = {line.subscription.event for line in await list_sources(context, channel)}
-    gone = tuple(dict.fromkeys(one.event for one in ended if one.event not in left))
-    removed = f"Removed {show_number(count, 'subscription')} of {where}"
-    title = f"{where} no longer gets {name_events(gone)}" if gone else removed
-    return await _changed(title, f"{count} ended", context, channel)
-
-
-def _is_meant(subscription: Subscription, arguments: Unsubscribe) -> bool:
-    from shared.text.sanitize import visible
-
-    given = (arguments.sequence, arguments.inbox)
-    if {*arguments.events} == {*EVENTS} and not any(given):
-        return True
-    kept = (visible(one).casefold() for one in (subscription.sequence, subscription.inbox))
-    return subscription.event in arguments.events and all(
-        one == visible(other).casefold() for one, other in zip(kept, given, strict=True)
-    )
+    kinds = name_events(tuple(dict.fromkeys(one.event for one in ended)))
+    whole = await _whole_set(f"{where} is unsubscribed from {kinds}", context, channel)
+    return _changed(whole, channel, f"{len(ended)} ended")
 
 
 async def forget_if_unused(context: CommandContext, channel: str) -> None:
@@ -370,7 +321,7 @@ async def forget_if_unused(context: CommandContext, channel: str) -> None:
 CLAIM_DAYS = 30
 """An older claim that isn't done is forgotten rather than open."""
 PEOPLE_NAMED, DOMAINS_NAMED = 8, 2
-HINT = "Use now, today (the day so far), at 09:00, weekdays at 09:00, mon,thu at 09:00 Europe/Berlin, or off."
+HINT = "Use now, today, at 09:00, weekdays at 09:00, mon,thu at 09:00 Europe/Berlin, or off."
 
 
 class Digest(InChannel):
@@ -383,9 +334,7 @@ class Digest(InChannel):
 
     @classmethod
     def read(cls, words: Words) -> Self:
-        channel = HERE
-        if words and (found := read_channel(words[-1])) is not None:
-            channel, words = found, words[:-1]
+        channel, words = take_channel(words)
         if not words:
             return cls(channel=channel)
         for action in ("now", "today", "off"):
@@ -408,10 +357,7 @@ def _read_recurrence(words: Words) -> Recurrence:
         raise ArgumentError("At what time?", hint=HINT)
     found = parse_recurrence(typed)
     if isinstance(found, str):
-        kind = "time of day" if found[:1].isdigit() else "weekday or time zone"
-        near = did_you_mean(found, ("now", "today", "off", "at", "weekdays", *DAYS))
-        hint = f"{near} {HINT}" if near.startswith("Did") else HINT
-        raise ArgumentError(f"“{clip(found)}” isn't a {kind}.", hint=hint)
+        raise ArgumentError(f"“{clip(found)}” isn't a time of day, weekday or time zone.", hint=HINT)
     return found
 
 
@@ -428,11 +374,12 @@ async def _digest(arguments: Digest, context: CommandContext) -> Result:
         place = await context.need_place(channel)
         channel, note = place.channel, place.note
         zone = str(getattr(context.zone, "key", "UTC"))  # the person's, where none was named
-        at = " and ".join(str(replace(one, zone=one.zone or zone)) for one in _recurrences(arguments.at))
+        (wanted,) = _recurrences(arguments.at)
+        at = str(replace(wanted, zone=wanted.zone or zone))
     where = mention_channel(channel)
     title, is_new = f"Digests of {where}", at != before
     if is_new:
-        title = f"{where} now gets a digest {_show_times(at)}" if at else f"{where} no longer gets a digest"
+        title = f"{where} now gets a digest: {at}" if at else f"{where} no longer gets a digest"
         await records.set_digest(name, channel, at)
     if is_new and at is None:
         await forget_if_unused(context, channel)
@@ -440,39 +387,28 @@ async def _digest(arguments: Digest, context: CommandContext) -> Result:
     if at:
         buttons.append(Button("Turn off", Digest(action="off", channel=channel)))
     text, tone = (await show_digests(context, channel), note), Tone.GOOD if is_new else Tone.INFO
-    card = Card(title, tone=tone, text=text, buttons=buttons)
+    result = Result(Card(title, tone=tone, text=text, buttons=buttons))
     if not is_new:  # it isn't news: only the person sees it
-        return Result(card)
-    audit = f"{channel}: digest {f'at {at}' if at else 'off'}"
-    return Result(card, audit=audit, setting=f"digest {channel}", about=channel)
+        return result
+    return replace(
+        result, audit=f"{channel}: digest {at or 'off'}", setting=f"digest {channel}", about=channel
+    )
 
 
 async def show_digests(context: CommandContext, channel: str) -> str:
     """All digests of a channel, in a sentence; it may have those of several workspaces."""
-    names = [one.name for one in list_workspaces(context)]
-    now, texts = context.now(), []
-    for name in names:
-        if at := await context.records.digest_at(name, channel):
-            whose = f" for {name}" if len(names) > 1 else ""
-            following = context.show(min(one.next_after(now) for one in _recurrences(at)))
-            texts.append(f"{_show_times(at)}{whose}, next {following}")
+    texts, workspaces = [], list_workspaces(context)
+    for workspace in workspaces:
+        if at := await context.records.digest_at(workspace.name, channel):
+            following = min(one.next_after(context.now()) for one in _recurrences(at))
+            whose = f" for {workspace.name}" if workspaces[1:] else ""
+            texts.append(f"{at}{whose}, next {context.show(following)}")
     return f"Digest: {'; '.join(texts)}." if texts else "No digest is scheduled."
 
 
 def _recurrences(at: str) -> list[Recurrence]:
     found = (parse_recurrence(one.split()) for one in at.split(" and "))
     return [one for one in found if isinstance(one, Recurrence)]
-
-
-def _show_times(at: str) -> str:
-    """`every day at 09:00 UTC and every Monday and Thursday at 09:00 Europe/Berlin`."""
-    texts = []
-    for one in _recurrences(at):
-        names = [WEEKDAYS[day].removesuffix("s").capitalize() for day in one.days]
-        days = " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else "day"
-        days = "weekday" if one.days == (0, 1, 2, 3, 4) else days
-        texts.append(f"every {days} at {one.at:%H:%M} {one.zone or 'UTC'}")
-    return " and ".join(texts)
 
 
 # -- the card

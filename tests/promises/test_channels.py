@@ -86,7 +86,7 @@ async def test_a_message_about_a_digest_says_how_it_is_now(team: Team) -> None:
 async def test_a_message_about_a_subscription_says_how_it_is_now(team: Team) -> None:
     told = await team.ask("subscribe bounces #sales")
     await team.ask("unsubscribe bounces #sales", user="ben")
-    now = await team.changed(told, "#sales no longer gets")
+    now = await team.changed(told, "#sales is unsubscribed from bounces")
     assert "now gets" not in now.shown
     assert not now.buttons
 

@@ -143,7 +143,7 @@ async def test_home_shows_what_is_urgent_of_every_workspace_and_a_line_for_each(
         assert words in home.shown
     await team.ask("subscribe bounces here @globex")
     listed = data_of(await team.ask("subscriptions"))
-    for words in ("unsubscribe bounces @globex", "alert_channel of the workspace"):
+    for words in ("unsubscribe bounces @globex", "the setting alert_channel"):
         assert words in listed
 
 

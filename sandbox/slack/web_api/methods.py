@@ -359,11 +359,6 @@ def users_list(call: Call) -> Json:
     }
 
 
-def usergroups_list(call: Call) -> Json:
-    """List the user groups."""
-    return {"usergroups": [group.to_slack() for group in call.workspace.groups.values()]}
-
-
 def usergroups_users(call: Call) -> Json:
     group = call.workspace.groups.get(str(call.require("usergroup")))
     if group is None:
@@ -388,7 +383,6 @@ METHODS: dict[str, Method] = {
     "conversations.list": Method(conversations_list, None, _READ, tier=2),
     "conversations.open": Method(conversations_open, "im:write", tier=3),
     "conversations.replies": Method(conversations_replies, None, _HISTORY, tier=3),
-    "usergroups.list": Method(usergroups_list, "usergroups:read", tier=2),
     "usergroups.users.list": Method(usergroups_users, "usergroups:read", tier=2),
     "users.conversations": Method(users_conversations, _READ, _READ, tier=3),
     "users.info": Method(users_info, "users:read", tier=4),

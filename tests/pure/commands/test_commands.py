@@ -85,7 +85,7 @@ def test_a_workspace_is_picked_anywhere() -> None:
         ("subscribe reply.intrested", "Did you mean reply.interested?"),
         ("digest at 25:00", "“25:00” isn't a time of day"),
         ("digest at", "At what time?"),
-        ("digest tomorrow", "now, today (the day so far), at 09:00"),
+        ("digest tomorrow", "now, today, at 09:00"),
         ("subscriptions sales", "#channel"),
         ("help paus", "Did you mean pause?"),
         ("paus sq_1", "Did you mean “pause sq_1”?"),
@@ -96,7 +96,6 @@ def test_a_workspace_is_picked_anywhere() -> None:
         ("open mne", "Did you mean mine?"),
         ("replies 0", "replies 2"),
         ("subscribe bonces here", "Did you mean bounces?"),
-        ("subscribe bounces domain=ann@acme.com", "“ann@acme.com” isn't a domain"),
         ("subscribe bounces domain=acme.com inbox=globex.com", "Filter by a domain or by an inbox"),
     ],
 )

@@ -67,15 +67,14 @@ async def test_the_set_holds_what_the_settings_say_each_with_where_to_change_it(
 ) -> None:
     for workspace in ("acme", "globex"):
         await say(f"subscribe lead.replied lead.bounced inbox=good.com @{workspace}")
-    file, ann = "in outreach.toml: [[routes.rules]]", "U0ANN00001"
-    ended = "unsubscribe bounces, replies domain=good.com"
+    ended, rule = "unsubscribe bounces, replies domain=good.com", "the setting [[routes.rules]] no."
     assert (await say("subscriptions")).text[:6] == (
         f"Bounces and replies: only for good.com, in acme. To remove: {ended} @acme",
-        f"Out-of-office replies: only for Q3 founders, in acme. To remove: {file} no. 1",
-        "Interested replies and paused domains: in acme. To remove: the setting alert_channel of the workspace",
+        f"Out-of-office replies: only for Q3 founders, in acme. To remove: {rule} 1",
+        "Interested replies and paused domains: in acme. To remove: the setting alert_channel",
         f"Bounces and replies: only for good.com, in globex. To remove: {ended} @globex",
-        f"Out-of-office replies: only for Q3 founders, in globex. To remove: {file} no. 1",
-        f"Interested replies and bounces: in globex, condensed, mentions {ann}. To remove: {file} no. 2",
+        f"Out-of-office replies: only for Q3 founders, in globex. To remove: {rule} 1",
+        f"Interested replies and bounces: in globex, condensed. To remove: {rule} 2",
     )
 
 
@@ -94,20 +93,13 @@ async def test_what_the_settings_say_is_not_ended_by_a_command_that_says_where_i
     say: Say,
 ) -> None:
     card = await say('unsubscribe reply.ooo sequence="Q3 founders"')
-    assert card.tone is Tone.WARN
-    assert card.refused
-    assert "[[routes.rules]] no. 1. Change it there" in text(card)
+    assert (card.tone, card.refused) == (Tone.WARN, True)
+    assert "[[routes.rules]] no. 1" in text(card)
 
 
-async def test_a_channel_may_have_its_own_quiet_hours_and_call_someone_else_or_nobody(
-    say: Say,
-) -> None:
-    found = text(await say("subscriptions"))
-    assert "Quiet hours 18:00 to 09:00 America/New_York" in found
-    assert "mention S0SALESAES" not in found
-    other = text(await say("subscriptions <#C2>"))
-    assert "Quiet" not in other
-    assert "Interested replies mention S0SALESAES" in other
+async def test_the_quiet_hours_of_a_channel_are_shown(say: Say) -> None:
+    assert "Quiet hours 18:00 to 09:00 America/New_York" in text(await say("subscriptions"))
+    assert "Quiet" not in text(await say("subscriptions <#C2>"))
 
 
 async def test_the_digests_of_all_workspaces_are_shown_where_they_come_to_one_channel(
@@ -116,4 +108,4 @@ async def test_the_digests_of_all_workspaces_are_shown_where_they_come_to_one_ch
     await say("digest at 9 Europe/Berlin")
     card = await say("digest")
     assert card.title == "Digests of <#C1>"
-    assert "every day at 09:00 Europe/Berlin for acme" in text(card)
+    assert "09:00 Europe/Berlin for acme" in text(card)
