@@ -1,0 +1,93 @@
+"""`dashboard --web`: whom it answers, what its page loads, and how long its viewers live."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from urllib.parse import urlsplit
+
+import aiohttp
+import psutil
+import pytest
+
+from tests.kit.browser import PROXIED, VIEWERS, raw_status, served
+from tests.kit.waiting import until
+
+
+async def test_the_page_is_complete_and_nothing_comes_from_outside() -> None:
+    async with served() as (browser, address):
+        async with browser.get(f"{address}?fontsize=28") as answer:
+            page = await answer.text()
+            assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+        assert 'data-font-size="28"' in page
+        assert f'data-session-websocket-url="ws://{urlsplit(address).netloc}/ws"' in page
+        assets = re.findall(rf'"({re.escape(address)}static/[^"]+\.(?:js|css))"', page)
+        assert len(assets) == 2
+        for asset in assets:
+            async with browser.get(asset) as answer:
+                assert answer.status == 200, asset
+        # Behind a proxy the browser is at another address, and a page of https may open no ws://.
+        forwarded = {"Host": PROXIED, "X-Forwarded-Proto": "https"}
+        async with browser.get(address, headers=forwarded) as answer:
+            assert f'"wss://{PROXIED}/ws"' in await answer.text(), "the address that the browser shows"
+
+
+async def test_foreign_names_and_pages_of_other_sites_are_refused() -> None:
+    async with served() as (browser, address):
+        netloc = urlsplit(address).netloc
+        # DNS rebinding: a foreign page's name may lead to this machine, but its Host header keeps the name.
+        for path in ("", "ws", "static/js/textual.js", "download/x"):
+            async with browser.get(f"{address}{path}", headers={"Host": "rebound.example"}) as answer:
+                assert answer.status == 403, path
+                assert (
+                    await answer.text() == f"This dashboard only answers to 127.0.0.1, {PROXIED}, localhost."
+                )
+        for origin in ("http://elsewhere.example", "null", f"http://{netloc}.evil.example", "http://["):
+            async with browser.get(f"{address}ws", headers={"Origin": origin}) as answer:
+                assert answer.status == 403, origin
+                assert await answer.text() == "Only the dashboard's own page can connect here."
+        # Each name is an origin of its own.
+        for headers in (
+            b"Host: [",
+            b"Host: %b\r\nOrigin: http://[" % netloc.encode(),
+            b"Host: dash.example.com\r\nOrigin: http://%b" % netloc.encode(),
+        ):
+            assert await raw_status(address, b"GET / HTTP/1.1\r\n%b\r\n\r\n" % headers) == 403, headers
+
+
+SLEEPER = (sys.executable, "-c", "import time; time.sleep(600)")
+
+
+async def viewers(number: int) -> None:
+    """Wait until so many viewers run."""
+
+    def alive() -> bool:
+        found = psutil.Process().children(recursive=True)
+        return number == sum(
+            one.status() != psutil.STATUS_ZOMBIE and SLEEPER[2] in one.cmdline() for one in found
+        )
+
+    await until(alive)
+
+
+async def test_a_fifth_viewer_is_refused_and_none_outlives_its_tab() -> None:
+    async with served(*SLEEPER) as (browser, address):
+        tabs = [await browser.ws_connect(f"{address}ws") for _ in range(VIEWERS)]
+        await viewers(4)
+        with pytest.raises(aiohttp.WSServerHandshakeError, match="503"):
+            await browser.ws_connect(f"{address}ws")
+        async with browser.get(address) as answer:
+            assert answer.status == 503
+            assert "4 people are looking at the dashboard already. Close another tab" in await answer.text()
+        await tabs.pop().close()
+        await viewers(3)
+        # Anybody can write what they like into the address.
+        tabs.append(await browser.ws_connect(f"{address}ws?width=99999999&height=x"))
+        await viewers(4)
+        # Without its numbers: it ends this viewer, and no other.
+        await tabs[0].send_str('["resize"]')
+        assert (await tabs[0].receive()).type is aiohttp.WSMsgType.CLOSE
+        await viewers(3)
+        await asyncio.gather(*(tab.close() for tab in tabs))
+        await viewers(0)
