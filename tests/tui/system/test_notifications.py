@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import select
 import subprocess
 import sys
@@ -12,79 +11,19 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from shared.records.replies import InterestedReply
 from tests.tui.accounts import NOW, Clock, account, acme, failing, tick_of
 from tests.tui.system.conftest import Terminals
 from tui.app.dashboard import DashboardApp
-from tui.system.notifications import (
-    EVERY,
-    LONGEST,
-    TerminalNotifier,
-    through_tmux,
-    written,
-)
-
-
-def notifier(choice: str = "osc9", **environ: str) -> TerminalNotifier:
-    return TerminalNotifier(choice=choice, environ={"TERM": "xterm-256color", **environ})
-
-
-@pytest.mark.parametrize(
-    ("choice", "environ"),
-    # These terminals would print the sequence over the board.
-    [("off", {}), ("osc9", {"TERM": "linux"}), ("osc9", {"TERM": "dumb"}), ("osc9", {"TERM": ""})],
-)
-def test_nothing_is_written_where_it_is_off_or_the_terminal_would_print_it(
-    choice: str, environ: dict[str, str]
-) -> None:
-    silent = notifier(choice, **environ)
-    silent.tell("paused")
-    assert silent.due(NOW) == ""
-
-
-def test_in_tmux_the_sequence_is_passed_on_to_the_terminal_around_it() -> None:
-    plain, inside = notifier(), notifier(TMUX="/tmp/tmux,1,0")
-    for one in (plain, inside):
-        one.tell("paused")
-    sequence = plain.due(NOW)
-    assert sequence == "\x1b]9;Outreach: paused\x1b\\"
-    assert inside.due(NOW) == through_tmux(sequence)
-
-
-@given(st.text())
-def test_no_text_ends_a_sequence_or_begins_another(text: str) -> None:
-    # C1 has an end of the sequence in one byte, 0x9c, beside the one of two.
-    hostile = f"\x1b]0;own\x07{text}\x9c\x1b\\\x1b[31m;{text}\x07"
-    sequence, end = written(hostile).split("\x1b\\")
-    assert end == ""
-    assert sequence.startswith("\x1b]9;Outreach: ")
-    assert not re.search(r"[\x00-\x1f\x7f-\x9f]", sequence[2:])
-    assert sequence.count(";") == 1
-    assert len(sequence) <= LONGEST + len("\x1b]9;Outreach: ")
-
-
-def test_a_storm_is_one_notification_at_once_and_one_later() -> None:
-    storm = notifier()
-    storm.tell("first")
-    assert storm.due(NOW) == written("first")
-    for number in range(50):
-        storm.tell(f"domain {number}")
-    moments = [NOW + timedelta(seconds=second) for second in range(120)]
-    told = {moment: text for moment in moments if (text := storm.due(moment))}
-    assert told == {NOW + EVERY: written("domain 0 · domain 1 · domain 2 · and 47 more")}
-    storm.tell("again")
-    assert storm.due(NOW - timedelta(hours=1)) == written("again"), (
-        "a clock that was set back holds nothing up"
-    )
+from tui.system.notifications import TerminalNotifier
 
 
 async def test_a_new_alarm_and_an_unclaimed_reply_are_told_together_and_old_ones_never(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = DashboardApp([acme()], now=clock, notifier=notifier())
+    notifier = TerminalNotifier(choice="osc9", environ={"TERM": "xterm-256color"})
+    app = DashboardApp([acme()], now=clock, notifier=notifier)
     sent: list[str] = []
     old = InterestedReply(email="maya@harbor.example", received_at=NOW - timedelta(minutes=1))
     async with app.run_test() as pilot:

@@ -10,12 +10,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from rich.cells import cell_len
 
 from tests.kit.processes import left_of
 from tests.tui.system.conftest import Terminals
-from tui.system.terminal import ASCII, plain_theme
-from tui.theme.palette import RUNNING, SEEN, SIGNS, STOPPED, WARMING
 
 # With SIGHUP ignored, as under nohup, no signal tells that the terminal is gone.
 START = """
@@ -29,28 +26,6 @@ import sys
 from cli.main import main
 sys.exit(main(["demo"]))
 """
-
-
-def test_every_sign_has_a_plain_one_of_its_width() -> None:
-    for sign, plain in ASCII.items():
-        assert plain.isascii()
-        assert (len(plain), cell_len(chr(sign))) == (1, 1)
-    signs = [*SIGNS.values(), STOPPED, RUNNING, WARMING, SEEN]
-    assert len({sign.translate(ASCII) for sign in signs}) == len(signs), "they stay apart"
-
-
-@pytest.mark.parametrize(
-    ("environ", "theme"),
-    [
-        ({"TERM": "linux"}, "basic"),
-        ({"TERM": "xterm"}, "basic"),
-        ({"TERM": "xterm-256color"}, ""),
-        ({"TERM": "xterm", "COLORTERM": "truecolor"}, ""),
-        ({"TERM": "xterm-256color", "NO_COLOR": "1"}, "mono"),
-    ],
-)
-def test_a_plain_terminal_has_its_own_theme(environ: dict[str, str], theme: str) -> None:
-    assert plain_theme(environ) == theme
 
 
 def spawn(terminals: Terminals, folder: Path, program: str = START) -> tuple[int, int]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from tui.app.replay import parse_moment
+from tui.app.replay import Replay, parse_moment
 
 NEW_YORK = ZoneInfo("America/New_York")
 
@@ -61,3 +61,37 @@ def test_a_span_is_that_long_also_across_a_change_of_clocks() -> None:
     now = datetime(2026, 11, 1, 14, 0, tzinfo=UTC)
     # By the clock, only eleven hours lie between.
     assert parse_moment("12h ago", now=now, zone=NEW_YORK) == datetime(2026, 11, 1, 2, 0, tzinfo=UTC)
+
+
+HOURS = tuple(datetime(2026, 11, 1, hour, 0, tzinfo=UTC) for hour in (9, 10, 11))
+NOON = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
+
+
+def test_steps_end_at_the_first_moment_and_at_now() -> None:
+    last = Replay(moments=HOURS, place=2)
+    assert (last.at, last.live, last.step(1).live) == (HOURS[2], False, True)
+    assert last.step(1).at == HOURS[2]
+    assert [last.step(by).place for by in (-1, -9, 9)] == [1, 0, 3]
+    assert last.words(NOON) == "REPLAY 11:00:00, 1 h ago"
+    assert last.end_words(NOON) == "History starts at 09:00."
+    assert Replay(moments=(), place=0).end_words(NOON) == "No history is recorded yet."
+
+
+@pytest.mark.parametrize(
+    ("minutes", "place", "said"),
+    [
+        (0, 0, ""),
+        (29, 0, "No data at 09:29. This is 09:00, the nearest moment with data."),
+        (31, 1, "No data at 09:31. This is 10:00, the nearest moment with data."),
+        (40, 1, ""),
+        (80, 1, ""),
+        (120, 2, ""),
+        (121, 3, "No data at 11:01. This is now."),
+        (160, 3, ""),
+    ],
+)
+def test_the_nearest_moment_is_shown_and_said_where_it_is_far(minutes: int, place: int, said: str) -> None:
+    wanted = HOURS[0] + timedelta(minutes=minutes)
+    found = Replay(moments=HOURS, place=0).seek(wanted)
+    assert (found.place, found.missed(wanted, now=NOON)) == (place, said)
+    assert Replay(moments=(), place=0).seek(wanted).live

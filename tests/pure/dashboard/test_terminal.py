@@ -1,0 +1,124 @@
+"""What a terminal is written: signs that it can show, and notifications that no text from outside leaves."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from tests.tui.accounts import NOW
+from tui.system.notifications import TerminalNotifier, written
+from tui.system.terminal import ASCII, output_encoding, plain_theme, speaks_unicode, writable
+from tui.theme.palette import RUNNING, SEEN, SIGNS, STOPPED, WARMING
+
+
+def test_every_sign_has_a_plain_one_of_its_width() -> None:
+    for sign, plain in ASCII.items():
+        assert plain.isascii()
+        assert (len(plain), cell_len(chr(sign))) == (1, 1)
+    signs = [*SIGNS.values(), STOPPED, RUNNING, WARMING, SEEN]
+    assert len({sign.translate(ASCII) for sign in signs}) == len(signs), "they stay apart"
+
+
+@pytest.mark.parametrize(
+    ("environ", "theme"),
+    [
+        ({"TERM": "linux"}, "basic"),
+        ({"TERM": "xterm"}, "basic"),
+        ({"TERM": "xterm-256color"}, ""),
+        ({"TERM": "xterm", "COLORTERM": "truecolor"}, ""),
+        ({"TERM": "xterm-256color", "NO_COLOR": "1"}, "mono"),
+    ],
+)
+def test_a_plain_terminal_has_its_own_theme(environ: dict[str, str], theme: str) -> None:
+    assert plain_theme(environ) == theme
+
+
+@pytest.mark.parametrize(
+    ("stream", "environ", "encoding"),
+    [
+        ("utf-8", {}, "utf-8"),
+        (None, {}, "ascii"),
+        ("utf-8", {"LANG": "C"}, "ascii"),
+        ("utf-8", {"LANG": "POSIX", "LC_CTYPE": "C.UTF-8"}, "ascii"),
+        ("utf-8", {"LANG": "de_DE", "LC_CTYPE": "C.UTF-8"}, "utf-8"),
+        ("utf-8", {"LANG": "C", "LC_CTYPE": "en_US.UTF-8"}, "utf-8"),
+        ("utf-8", {"LANG": "en_US.UTF-8", "LC_ALL": "C"}, "ascii"),
+        ("utf-8", {"LC_ALL": "C", "PYTHONUTF8": "1"}, "utf-8"),
+        ("latin-1", {"LC_ALL": "C", "PYTHONIOENCODING": "latin-1"}, "latin-1"),
+        (None, {"PYTHONUTF8": "1"}, "ascii"),
+    ],
+)
+def test_a_locale_that_is_c_by_name_is_written_in_ascii(
+    stream: str | None, environ: dict[str, str], encoding: str
+) -> None:
+    assert output_encoding(stream, environ) == encoding
+
+
+def test_what_an_encoding_lacks_is_written_plain() -> None:
+    assert writable("◆ 2 Müller · 東", "ascii") == "X 2 Muller . ?"
+    assert writable("◆ Müller", "utf-8") == "◆ Müller"
+    assert [speaks_unicode(name) for name in ("UTF-8", "utf8", "ascii", None)] == [True, True, False, False]
+
+
+# -- notifications ---------------------------------------------------------------------------------
+
+
+def notifier(choice: str = "osc9", **environ: str) -> TerminalNotifier:
+    return TerminalNotifier(choice=choice, environ={"TERM": "xterm-256color", **environ})
+
+
+@pytest.mark.parametrize(
+    ("choice", "environ"),
+    # These terminals would print the sequence over the board.
+    [("off", {}), ("osc9", {"TERM": "linux"}), ("osc9", {"TERM": "dumb"}), ("osc9", {"TERM": ""})],
+)
+def test_nothing_is_written_where_it_is_off_or_the_terminal_would_print_it(
+    choice: str, environ: dict[str, str]
+) -> None:
+    silent = notifier(choice, **environ)
+    silent.tell("paused")
+    assert silent.due(NOW) == ""
+
+
+def test_in_tmux_the_sequence_is_passed_on_to_the_terminal_around_it() -> None:
+    plain, inside = notifier(), notifier(TMUX="/tmp/tmux,1,0")
+    for one in (plain, inside):
+        one.tell("paused")
+    assert plain.due(NOW) == "\x1b]9;Outreach: paused\x1b\\"
+    assert inside.due(NOW) == "\x1bPtmux;\x1b\x1b]9;Outreach: paused\x1b\x1b\\\x1b\\"
+
+
+@given(st.text())
+def test_no_text_ends_a_sequence_or_begins_another(text: str) -> None:
+    # C1 has an end of the sequence in one byte, 0x9c, beside the one of two.
+    hostile = f"\x1b]0;own\x07{text}\x9c\x1b\\\x1b[31m;{text}\x07"
+    sequence, end = written(hostile).split("\x1b\\")
+    assert end == ""
+    assert sequence.startswith("\x1b]9;Outreach: ")
+    assert not re.search(r"[\x00-\x1f\x7f-\x9f]", sequence[2:])
+    assert sequence.count(";") == 1
+
+
+def test_a_long_notification_is_cut() -> None:
+    assert written("x" * 300) == f"\x1b]9;Outreach: {'x' * 240}\x1b\\"
+
+
+def test_a_storm_is_one_notification_at_once_and_one_later() -> None:
+    storm = notifier()
+    storm.tell("first")
+    assert storm.due(NOW) == written("first")
+    for number in range(50):
+        storm.tell(f"domain {number}")
+    moments = [NOW + timedelta(seconds=second) for second in range(120)]
+    told = {moment: text for moment in moments if (text := storm.due(moment))}
+    later = NOW + timedelta(seconds=30)
+    assert told == {later: written("domain 0 · domain 1 · domain 2 · and 47 more")}
+    storm.tell("again")
+    assert storm.due(NOW - timedelta(hours=1)) == written("again"), (
+        "a clock that was set back holds nothing up"
+    )
