@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,6 +32,7 @@ from cli.console.resources import open_records, open_replies
 from sandbox.slack import seed as people
 from sandbox.slack.model import User
 from shared import settings
+from shared.api.client import OutreachClient
 from shared.api.event_kinds import POSTED_AT_ONCE
 from shared.api.values import as_object
 from shared.frozen import frozen
@@ -45,14 +46,15 @@ DOMAIN, SEQUENCE = "useacme.example", "Fintech ops leaders"
 GUARDRAIL = f'pause sequence "{SEQUENCE}" for 2h when bounces > 5 in 1h as bad-list'
 ACCOUNT = "acme"
 """The sandbox's workspace whose key the demo uses."""
-SEED = 7
+SEED = "7"
 
 READY_SECONDS = 120.0
-"""Each program has so long to start; one that ends before is not waited for. A busy small machine took over 30 s."""
+"""Each program has so long to start; a busy small machine took over 30 s."""
 STOP_SECONDS = 5.0
 RESTARTS = 5
 """The demo stops waiting for a bot that is not ready after so many starts."""
-FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 5.0
+RESTART_PAUSE_SECONDS = 0.5
+"""A bot that dies at its start must not keep a core busy."""
 CALM_SECONDS = 45.0
 READING_SECONDS = 10.0
 """The time to read a sentence before the next thing happens."""
@@ -80,10 +82,9 @@ async def run_demo(*, headless: bool, seconds: float | None, speed: float, scena
             verifier = Verifier(installation)
             running = _log(installation, verifier) if headless else _show(installation, verifier)
             async with _beside(stop.wait(), running) as tasks:
-                await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-                for task in tasks:
-                    if task.done():
-                        task.result()  # raises what ended it
+                done, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    task.result()  # raises what ended it
             result = await verifier.close()
     print("\n".join(result.lines), flush=True)
     return 0 if result.passed else 1
@@ -105,13 +106,13 @@ async def _log(installation: Installation, verifier: Verifier) -> None:
     """Log what happens on stderr: the story's sentences, and each message in the alert channel."""
     began = time.monotonic()
 
-    def tell(line: str) -> None:
+    def log(line: str) -> None:
         print(f"{time.monotonic() - began:6.1f} s  {line}", file=sys.stderr, flush=True)
 
     print(json.dumps(installation.announcement), flush=True)
     await verifier.warm_up()
-    async with _beside(Story(installation, tell).play()):
-        await verifier.watch(lambda text: tell(f"In Slack: {text}"))
+    async with _beside(Story(installation, log).play()):
+        await verifier.watch(lambda text: log(f"In Slack: {text}"))
 
 
 async def _show(installation: Installation, verifier: Verifier) -> None:
@@ -186,18 +187,12 @@ class Supervised:
     restarts = -1
 
     async def keep_alive(self, env: Mapping[str, str], log: Path) -> None:
-        clock = asyncio.get_running_loop().time
-        pause = FIRST_PAUSE_SECONDS
         while True:
             async with _running("bot", env=env, log=log) as process:
-                began, self.pid = clock(), process.pid
+                self.pid = process.pid
                 self.restarts += 1
                 await process.wait()
-            if clock() - began > LONGEST_PAUSE_SECONDS:
-                pause = FIRST_PAUSE_SECONDS
-            await asyncio.sleep(pause)
-            # One that dies at its start must not keep a core busy.
-            pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
+            await asyncio.sleep(RESTART_PAUSE_SECONDS)
 
 
 @frozen
@@ -232,11 +227,8 @@ class Installation:
         await self.service("/events", {"workspace": ACCOUNT, "kind": kind, **what})
 
 
-async def _ask(
-    http: aiohttp.ClientSession, url: str, body: object = None, *, headers: Mapping[str, str] | None = None
-) -> dict[str, Any]:
-    method = "GET" if body is None else "POST"
-    async with http.request(method, url, json=body, headers=headers) as answer:
+async def _ask(http: aiohttp.ClientSession, url: str, body: object) -> dict[str, Any]:
+    async with http.request("GET" if body is None else "POST", url, json=body) as answer:
         answer.raise_for_status()
         read: dict[str, Any] = await answer.json()
         return read
@@ -248,16 +240,20 @@ async def set_up(*, speed: float, scenario: str) -> AsyncIterator[Installation]:
     async with contextlib.AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="outreach-demo-")))
         http = await stack.enter_async_context(aiohttp.ClientSession())
-        options = ["--seed", str(SEED), "--speed", f"{speed:g}", "--scenario", scenario]
-        log = folder / "sandbox.log"
-        words = ("sandbox", "--port", "0", "--slack-port", "0", *options)
-        sandbox = await stack.enter_async_context(
-            _running(*words, env=environment(), log=log, stdout=asyncio.subprocess.PIPE)
-        )
-        announced = await _first_line(sandbox, log)
+        words = ["sandbox", "--port", "0", "--slack-port", "0", "--seed", SEED]
+        words += ["--speed", f"{speed:g}", "--scenario", scenario]
+        log, pipe = folder / "sandbox.log", asyncio.subprocess.PIPE
+        sandbox = await stack.enter_async_context(_running(*words, env=environment(), log=log, stdout=pipe))
+        assert sandbox.stdout
+        try:
+            announced = json.loads(await asyncio.wait_for(sandbox.stdout.readline(), READY_SECONDS))
+        except (TimeoutError, ValueError):
+            raise _failed("The sandbox didn't start", log) from None
         # Now, while nothing else uses the key and its rate.
-        key = {"Authorization": f"Bearer {announced['api_keys'][ACCOUNT]}"}
-        listed = await _ask(http, f"{announced['base_url']}/sequences", headers=key)
+        async with OutreachClient(
+            base_url=announced["base_url"], api_key=announced["api_keys"][ACCOUNT]
+        ) as client:
+            sequences = await client.list_sequences()
         port = free_port()
         bot_url = f"http://127.0.0.1:{port}"
         environ = environment(**_settings(announced, port=port, folder=folder))
@@ -272,7 +268,7 @@ async def set_up(*, speed: float, scenario: str) -> AsyncIterator[Installation]:
         yield Installation(
             announcement={**announced, "bot_url": bot_url, "bot_pid": bot.pid},
             environ=environ,
-            sequences={sequence["name"]: sequence["id"] for sequence in listed["data"]},
+            sequences={sequence.label: sequence.id for sequence in sequences},
             bot=bot,
             http=http,
             has_story=scenario == SCENARIO,
@@ -306,16 +302,6 @@ def _settings(announced: Mapping[str, Any], *, port: int, folder: Path) -> dict[
     }
 
 
-async def _first_line(process: asyncio.subprocess.Process, log: Path) -> dict[str, Any]:
-    assert process.stdout
-    try:
-        line = await asyncio.wait_for(process.stdout.readline(), READY_SECONDS)
-        announced: dict[str, Any] = json.loads(line)
-    except (TimeoutError, ValueError):
-        raise _failed("The sandbox didn't start", log) from None
-    return announced
-
-
 async def _subscribe(bot_url: str, environ: Mapping[str, str], log: Path) -> None:
     """Subscribe as a real installation does: by the command that keeps the secret where the bot finds it."""
     words = ("webhooks", "create", "--url", f"{bot_url}/webhooks/outreach")
@@ -339,16 +325,17 @@ async def _until_ready(http: aiohttp.ClientSession, bot_url: str, bot: Supervise
 
 def _failed(what: str, log: Path) -> Failed:
     """The error with the last lines of the log."""
-    lines = log.read_text(errors="replace").strip().splitlines()[-5:]
-    return Failed("\n  ".join([f"{what}:", *(lines or ["it logged nothing"])]))
+    return Failed("\n  ".join([f"{what}:", *log.read_text(errors="replace").splitlines()[-5:]]))
 
 
 class Story:
-    """`play` it once; `tell` is called with each sentence."""
+    """`play` it once; `say` is called with each sentence."""
 
-    def __init__(self, installation: Installation, tell: Callable[[str], None]) -> None:
+    def __init__(self, installation: Installation, say: Callable[[str], None]) -> None:
         self._installation = installation
-        self._tell = tell
+        self._say = say
+        self._before: Mapping[str, Message] = {}
+        """The messages before the last thing that happened: only buttons that they don't have are pressed."""
 
     async def play(self) -> None:
         """Play it to the end. Where something didn't come it says so, and the demo goes on without the story."""
@@ -359,33 +346,26 @@ class Story:
             await self._domain_sinks()
             await self._reply_is_claimed()
             await self._guardrail_pauses()
-        except Missing as missing:
-            self._tell(f"The story stops here: {missing} didn't come. The demo goes on.")
-        except (aiohttp.ClientError, TimeoutError) as error:
-            self._tell(f"The story stops here: {type(error).__name__}. The demo goes on.")
+        except (Missing, aiohttp.ClientError, TimeoutError) as error:
+            self._say(f"The story stops here: {error or 'no answer'}. The demo goes on.")
 
     async def _calm_minute(self) -> None:
-        self._tell(
+        self._say(
             "A calm minute: Acme's inboxes send, and the dashboard's verdict says so. Open "
             f"{self._installation.announcement['slack_page']} beside it, and type /outreach status there."
         )
         await asyncio.sleep(READING_SECONDS)
-        text = f"/outreach guardrails add {GUARDRAIL}"
-        before = await self._messages()
-        await self._act("command", people.DEV, text=text)
-
-        def answers(message: Message) -> bool:
-            return message["seen_by"] == people.DEV.id and message["ts"] not in before
-
-        await self._press(people.DEV, await self._wait_for(answers, f"the answer to {text}"), "Turn on")
-        self._tell(
+        self._before = await self._messages()
+        await self._act("command", people.DEV, text=f"/outreach guardrails add {GUARDRAIL}")
+        await self._press(people.DEV, "Turn on")
+        self._say(
             f"Dev added a guardrail: {SEQUENCE} will be paused when its mail bounces. "
             "Type /outreach guardrails to see all rules."
         )
         await asyncio.sleep(CALM_SECONDS)
 
     async def _domain_sinks(self) -> None:
-        self._tell(
+        self._say(
             f"A bought list goes out from {DOMAIN}, and its mail bounces. The domain climbs to the top of the "
             "dashboard: press enter on it to see why."
         )
@@ -395,80 +375,68 @@ class Story:
             state = await self._installation.service("/state")
             if {"name": DOMAIN, "state": "paused"} in state["domains"]:
                 break
-        self._tell(
+        self._say(
             f"The service paused {DOMAIN}. Its card in #outreach-alerts says why, and what to do next: "
             "press Acknowledge on it."
         )
         await asyncio.sleep(READING_SECONDS)
 
     async def _reply_is_claimed(self) -> None:
-        before = await self._messages()
+        self._before = await self._messages()
         await self._installation.cause("reply.interested", count=1)
-        card = await self._card_with("Claim", not_in=before)
-        self._tell(
+        await self._choice("Claim")
+        self._say(
             "A lead is interested, and nobody has claimed the reply. Press 3 on the dashboard to see who waits; "
             "Cleo is about to press Claim on the card."
         )
         await asyncio.sleep(READING_SECONDS)
-        await self._press(people.CLEO, card, "Claim")
-        self._tell(
+        await self._press(people.CLEO, "Claim")
+        self._say(
             "Cleo claimed it: the card's title says so to everybody, and no reminder follows. "
             "Claim another one, then type /outreach replies mine."
         )
         await asyncio.sleep(READING_SECONDS)
 
     async def _guardrail_pauses(self) -> None:
-        before = await self._messages()
-        self._tell(
+        self._before = await self._messages()
+        self._say(
             f"The bought list went out in {SEQUENCE} as well. The guardrail looks every 30 seconds: "
             "watch #outreach-alerts, and press 2 on the dashboard."
         )
         sequence = self._installation.sequences[SEQUENCE]
         await self._installation.cause("lead.bounced", count=ENOUGH_BOUNCES, sequence=sequence)
-        card = await self._card_with("Undo", not_in=before)
-        self._tell(
+        await self._choice("Undo")
+        self._say(
             f"The guardrail paused {SEQUENCE}. Its card says until when, and has an Undo; Dev will press it."
         )
         await asyncio.sleep(READING_SECONDS)
-        await self._press(people.DEV, card, "Undo")
-        self._tell(
+        await self._press(people.DEV, "Undo")
+        self._say(
             f"Dev pressed Undo: {SEQUENCE} sends again, and the rule rests for a day. /outreach audit lists who did "
             "what. From here on the account is yours: pause, claim, break something."
         )
 
-    async def _press(self, person: User, card: Message, label: str) -> None:
-        """Press the button with this label, which may be behind ⋯."""
-        # As it is now: a card is edited while people read it.
-        card = (await self._messages()).get(card["ts"], card)
-        button = _offered(card).get(label)
-        if button is None:
-            raise Missing(f"a button {label}")
-        await self._act("click", person, ts=card["ts"], wait=10, **button)
+    async def _press(self, person: User, label: str) -> None:
+        """Press the button as it is now: a card is edited while people read it."""
+        await self._act("click", person, wait=10, **await self._choice(label))
 
     async def _act(self, act: str, person: User, **what: Any) -> None:
         channel = self._installation.announcement["slack_alert_channel"]
         await self._installation.slack(act, {"user": person.name, "channel": channel, **what})
 
-    async def _messages(self) -> dict[str, Message]:
+    async def _messages(self) -> Mapping[str, Message]:
         return {message["ts"]: message for message in await self._installation.messages()}
 
-    async def _card_with(self, label: str, *, not_in: Mapping[str, Message]) -> Message:
-        """Wait for a card that has a button which it hadn't in the messages before."""
-
-        def is_new(card: Message) -> bool:
-            is_offered = label in _offered(card) and label not in _offered(not_in.get(card["ts"], {}))
-            return is_offered and not card["ephemeral"]
-
-        return await self._wait_for(is_new, f"a card with {label}")
-
-    async def _wait_for(self, is_meant: Callable[[Message], bool], what: str) -> Message:
+    async def _choice(self, label: str) -> Mapping[str, str]:
+        """Wait for a button, which may be behind ⋯, that no message had before; gives what a click on it names."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < deadline:
-            for message in reversed(await self._installation.messages()):
-                if is_meant(message):
-                    return message
+            for ts, message in reversed((await self._messages()).items()):
+                button = _offered(message).get(label)
+                if button and label not in _offered(self._before.get(ts, {})):
+                    return {"ts": ts, **button}
             await asyncio.sleep(LOOK_EVERY_SECONDS / 2)
-        raise Missing(what)
+        raise Missing(f"{label} didn't come")
 
 
 def _offered(message: Message) -> dict[str, dict[str, str]]:
@@ -485,19 +453,10 @@ def _offered(message: Message) -> dict[str, dict[str, str]]:
 
 
 class Sent(NamedTuple):
-    """An alerting delivery as the service saw it; `at` in wall-clock seconds, `about` is a domain or a lead."""
+    """An accepted delivery of an alert as the service saw it; `at` in Unix seconds, `about` is a domain or a lead."""
 
     at: float
-    accepted: bool
     about: str
-
-
-class Posted(NamedTuple):
-    """A message as Slack has it: the ids of its alerts, when it was posted and last edited."""
-
-    alerts: Sequence[str]
-    at: float
-    edited_at: float
 
 
 class Result(NamedTuple):
@@ -518,7 +477,9 @@ class Verifier:
     def __init__(self, installation: Installation) -> None:
         self._installation = installation
         self._sent: dict[str, Sent] = {}
-        self._posted: dict[str, Posted] = {}
+        """The accepted deliveries by the id of their alert."""
+        self._posted: dict[str, Message] = {}
+        """The messages that show alerts, by `ts`."""
         self._timed_from = 0.0
 
     async def warm_up(self) -> None:
@@ -531,12 +492,12 @@ class Verifier:
             await self._look()
         self._timed_from = time.time()
 
-    async def watch(self, tell: Callable[[str], None]) -> None:
-        """Look again and again, and tell the text of each new message."""
+    async def watch(self, show: Callable[[str], None]) -> None:
+        """Look again and again, and show the text of each new message."""
         while True:
             with contextlib.suppress(aiohttp.ClientError, TimeoutError):
                 for text in await self._look():
-                    tell(text)
+                    show(text)
             await asyncio.sleep(LOOK_EVERY_SECONDS)
 
     async def close(self) -> Result:
@@ -554,43 +515,46 @@ class Verifier:
         """Note what is new on both sides; gives the texts of new messages that show alerts."""
         for kind in POSTED_AT_ONCE:
             answer = await self._installation.service(f"/deliveries?limit=1000&kind={kind}")
-            # What was never tried can't be missing in Slack.
-            self._note_deliveries(delivery for delivery in answer["data"] if delivery["first_sent"])
-        texts = []
-        for message in await self._installation.messages():
-            payload = (message.get("metadata") or {}).get("event_payload") or {}
-            alerts = payload.get("alert_ids") or list(filter(None, [payload.get("alert_id")]))
-            # An answer to a person, a reminder in a thread: no alert's card.
-            if alerts:
-                edited = float((message.get("edited") or {}).get("ts", 0))
-                texts += [] if message["ts"] in self._posted else [str(message["text"])]
-                self._posted[message["ts"]] = Posted(alerts, message["posted_at"], edited)
+            for delivery in answer["data"]:
+                # One that was never accepted can't be missing in Slack.
+                if delivery["state"] == "delivered":
+                    self._note(delivery)
+        messages = {message["ts"]: message for message in await self._installation.messages()}
+        # The others are answers to a person and reminders in a thread.
+        showing = {ts: message for ts, message in messages.items() if _alerts_in(message)}
+        texts = [str(showing[ts]["text"]) for ts in showing.keys() - self._posted.keys()]
+        self._posted |= showing
         return texts
 
-    def _note_deliveries(self, deliveries: Iterable[Mapping[str, Any]]) -> None:
-        for delivery in deliveries:
-            arrival = Arrival(workspace=settings.DEFAULT, body=delivery["body"].encode(), at=0.0)
-            alert, body = alert_id(arrival.dkey), json.loads(delivery["body"])
-            before = self._sent.get(alert)
-            # Several deliveries can be of one alert; one that was accepted is enough to expect it in Slack.
-            accepted = delivery["state"] == "delivered" or bool(before and before.accepted)
-            # An event that somebody typed may be about nothing that has a name.
-            about = str(body.get("domain") or as_object(body.get("lead")).get("email") or alert)
-            self._sent[alert] = Sent(delivery["first_sent"], accepted, about)
+    def _note(self, delivery: Mapping[str, Any]) -> None:
+        arrival = Arrival(workspace=settings.DEFAULT, body=delivery["body"].encode(), at=0.0)
+        alert, body = alert_id(arrival.dkey), json.loads(delivery["body"])
+        # An event that somebody typed may be about nothing that has a name.
+        about = str(body.get("domain") or as_object(body.get("lead")).get("email") or alert)
+        self._sent.setdefault(alert, Sent(delivery["first_sent"], about))
 
     def _result(self, counted: Mapping[str, Any]) -> Result:
-        due = {alert: sent for alert, sent in self._sent.items() if sent.accepted}
-        shown = [(alert, post.at) for post in self._posted.values() for alert in post.alerts if alert in due]
+        sent = self._sent
+        shown = [
+            (alert, message["posted_at"])
+            for message in self._posted.values()
+            for alert in _alerts_in(message)
+            if alert in sent
+        ]
         posted = Counter(alert for alert, _ in shown)
-        joined = sum(alert not in posted and self._is_on_an_earlier_card(alert) for alert in due)
-        lost, doubled = len(due) - len(posted) - joined, len(shown) - len(posted)
-        timed = [at - due[alert].at for alert, at in shown if due[alert].at >= self._timed_from]
+        joined = sum(alert not in posted and self._is_on_an_earlier_card(alert) for alert in sent)
+        lost, doubled = len(sent) - len(posted) - joined, len(shown) - len(posted)
+        timed = sorted(at - sent[alert].at for alert, at in shown if sent[alert].at >= self._timed_from)
+        delay = "not measured"
+        if timed:
+            p50, p99 = (timed[-(-len(timed) * share // 100) - 1] * 1000 for share in (50, 99))
+            delay = f"p50 {p50:.0f} ms, p99 {p99:.0f} ms of {len(timed)}"
         worst = max(counted["worst_second"].values(), default=0)
         on_cards = f", {joined} on the card of the same domain or lead" if joined else ""
         lines = (
             f"deliveries made      {counted['deliveries']['by_state']['delivered']}",
-            f"alerts               {len(posted)} of {len(due)} posted, {lost} lost, {doubled} doubled{on_cards}",
-            f"delivery to Slack    {_percentiles(timed)}",
+            f"alerts               {len(posted)} of {len(sent)} posted, {lost} lost, {doubled} doubled{on_cards}",
+            f"delivery to Slack    {delay}",
             f"requests to the API  {counted['requests']}, of them 429: {counted['rate_limited']}, most in one second: {worst}",
             f"bot restarts         {self._installation.bot.restarts}",
         )
@@ -598,18 +562,17 @@ class Verifier:
 
     def _is_on_an_earlier_card(self, alert: str) -> bool:
         """True where a card about the same domain or lead was edited after this delivery: one object is one message."""
-        sent = self._sent[alert]
-        return any(
-            post.edited_at >= sent.at and self._sent[other].about == sent.about
-            for post in self._posted.values()
-            for other in post.alerts
-            if other in self._sent and other != alert
-        )
+        at, about = self._sent[alert]
+        for message in self._posted.values():
+            edited_at = float((message.get("edited") or {}).get("ts", 0))
+            others = (self._sent[other].about for other in _alerts_in(message) if other in self._sent)
+            if edited_at >= at and about in others:
+                return True
+        return False
 
 
-def _percentiles(seconds: Sequence[float]) -> str:
-    ranked = sorted(seconds)
-    if not ranked:
-        return "not measured"
-    p50, p99 = (ranked[-(-len(ranked) * share // 100) - 1] for share in (50, 99))
-    return f"p50 {p50 * 1000:.0f} ms, p99 {p99 * 1000:.0f} ms of {len(ranked)}"
+def _alerts_in(message: Message) -> Sequence[str]:
+    """The ids of the alerts that a message shows."""
+    payload = (message.get("metadata") or {}).get("event_payload") or {}
+    alerts: Sequence[str] = payload.get("alert_ids") or list(filter(None, [payload.get("alert_id")]))
+    return alerts

@@ -22,11 +22,12 @@ from bot.slack.manifest import SCOPES, SPARE
 from bot.slack.web_api import SlackError
 from cli.console import card_output
 from cli.console.resources import log_to_stderr, open_web_api
-from shared.api.errors import OutreachError, Unauthorized, Unreadable
+from shared.api.errors import OutreachError, Unreadable
 from shared.api.events import PROBE_SIGNATURE, SIGNATURE_HEADER
 from shared.api.models import Subscription
 from shared.api.pace import Priority
 from shared.api.transport import describe_network_error
+from shared.api.values import as_object, as_text
 from shared.commands.base import Result
 from shared.commands.run import open_client
 from shared.domain.card import Card, Fact, Tone
@@ -80,9 +81,10 @@ def run(options: Namespace) -> int:
         failure=failed > 0,
         facts=tuple(Fact(finding.check, finding.text, tone=finding.tone) for finding in findings),
     )
-    rows = [f._asdict() | {"status": WORDS[f.tone], "fix": f.fix or None} for f in findings]
-    for row in rows:
-        del row["tone"]
+    rows = [
+        {"check": check, "status": WORDS[tone], "found": found, "fix": fix or None}
+        for check, tone, found, fix in findings
+    ]
     return card_output.answer(Result(card=card, rows=tuple(rows)), options)
 
 
@@ -127,25 +129,21 @@ async def service_findings(settings: Settings, workspace: Workspace) -> list[Fin
     """One read with the key; its answer's Date header is the service's clock."""
     if not workspace.base_url or not workspace.api_key.get_secret_value():
         return []  # said under Configuration
-    theirs, tone = None, BAD
-    fix = f"Check that {workspace.base_url} is the right address and reachable from here."
+    check, theirs = f"API key of {workspace.name}", None
     try:
         async with asyncio.timeout(PATIENCE_SECONDS), open_client(settings, workspace) as client:
             try:
                 sequences = await client.list_sequences(priority=Priority.INTERACTIVE)
-                tone, found, fix = GOOD, f"accepted, {len(sequences)} sequences", ""
+                finding = Finding(check, GOOD, f"accepted, {len(sequences)} sequences")
             finally:
                 theirs = client.service_time
-    except TimeoutError:
-        found = f"no response within {PATIENCE_SECONDS} s"
-    except Unauthorized:
-        found = "rejected: missing or revoked"
-        fix = "Create a key in the account settings and set OUTREACH_API_KEY."
-    except Unreadable as fault:
-        tone, found, fix = WARN, f"{fault.endpoint}: {fault.message}", fault.hint
     except OutreachError as fault:
-        found = str(fault)
-    finding = Finding(f"API key of {workspace.name}", tone, found, fix)
+        # An answer in an unknown shape proves that the key is accepted.
+        tone = WARN if isinstance(fault, Unreadable) else BAD
+        finding = Finding(check, tone, f"{fault.endpoint}: {fault.message} {fault.cause}".strip(), fault.hint)
+    except TimeoutError:
+        fix = f"Check that {workspace.base_url} is the right address and reachable from here."
+        finding = Finding(check, BAD, f"no response within {PATIENCE_SECONDS} s", fix)
     return [finding, clock(theirs, now=datetime.now(UTC))] if theirs else [finding]
 
 
@@ -238,62 +236,45 @@ async def delivery_findings(settings: Settings) -> list[Finding]:
                 findings.append(Finding(check, GOOD, f"{count} known"))
             else:
                 findings.append(Finding(check, BAD, "none: every delivery is rejected", SUBSCRIBE))
-            for url in dict.fromkeys(subscription.url for subscription in subscribed):
-                findings.append(await _refuses(http, url))
+            urls = dict.fromkeys(subscription.url for subscription in subscribed)
+            findings += [await _webhook_address(http, url) for url in urls]
     return findings
 
 
 async def _bot(http: aiohttp.ClientSession, settings: Settings, stored: _Stored) -> list[Finding]:
     """Check that a bot runs, on the database that this shell looks at, and that Slack reaches it."""
-    address, state = settings.details_url, dict[str, Any]()
+    address, check = settings.details_url, "Bot"
     try:
         async with http.get(f"{address}/readyz") as answer:
             status, text = answer.status, await answer.text()
     except (aiohttp.ClientError, TimeoutError):
-        seen = stored.seen
-        if seen and seen.runs:
-            found = f"seen {seen.age:.0f} s ago on {seen.host}, with this database"
-            return [Finding("Bot", GOOD, found)]
-        return [Finding("Bot", WARN, f"not running at {address}", START_BOT)]
-    # Some other program may listen there, and answer with a page.
-    with contextlib.suppress(ValueError, TypeError):
-        state = dict(json.loads(text))
-    findings = [Finding("Bot", GOOD, f"ready at {address}")]
+        if stored.seen and stored.seen.runs:
+            seen = f"seen {stored.seen.age:.0f} s ago on {stored.seen.host}, with this database"
+            return [Finding(check, GOOD, seen)]
+        return [Finding(check, WARN, f"not running at {address}", START_BOT)]
+    findings = [Finding(check, GOOD, f"ready at {address}")]
     if status != 200:
-        findings = [Finding("Bot", BAD, f"not ready: {text[:200]}", "See its log.")]
-    if theirs := visible(str(state.get("instance") or "")):
-        findings.append(_same_database(settings, theirs, stored.instance))
-    connection = state.get("socket_mode")
-    if isinstance(connection, dict):
-        findings.append(socket_mode(connection))
-    elif connection and settings.slack.app_token:
-        fix = "Start it again: outreach bot"
-        findings.append(Finding("Slack connection", BAD, "the running bot has no app token", fix))
+        findings = [Finding(check, BAD, f"not ready: {text[:200]}", "See its log.")]
+    # Some other program may listen there, and answer with a page.
+    try:
+        state = as_object(json.loads(text))
+    except ValueError:
+        return findings
+    if theirs := as_text(state.get("instance")):
+        fix = "Set the same OUTREACH_DATABASE_URL for both, or OUTREACH_STATE_DIR with SQLite."
+        own = f"{stored.instance or 'new'}, {settings.database.render_as_string(hide_password=True)}"
+        other = f"{address} uses another ({visible(theirs)}) than this shell ({own})"
+        is_same = theirs == stored.instance
+        found = Finding("Bot's database", GOOD, "same as this shell's")
+        findings.append(found if is_same else Finding("Bot's database", BAD, other, fix))
+    connection = as_object(state.get("socket_mode"))
+    if connection.get("connected") is False:
+        problem, fix = visible(str(connection["trouble"])), "The bot keeps retrying. See its log."
+        findings.append(Finding("Slack connection", BAD, problem, fix))
     return findings
 
 
-def _same_database(settings: Settings, theirs: str, own: str | None) -> Finding:
-    check = "Bot's database"
-    if theirs == own:
-        return Finding(check, GOOD, "same as this shell's")
-    place = f"{own or 'new'}, {settings.database.render_as_string(hide_password=True)}"
-    found = f"{settings.details_url} uses another ({theirs}) than this shell ({place})"
-    fix = "Set the same OUTREACH_DATABASE_URL for both, or OUTREACH_STATE_DIR with SQLite."
-    return Finding(check, BAD, found, fix)
-
-
-def socket_mode(state: Mapping[str, Any]) -> Finding:
-    """The `socket_mode` of a bot's /readyz as a finding."""
-    check = "Slack connection"
-    if not state["connected"]:
-        fix = "The bot keeps retrying. See its log."
-        return Finding(check, BAD, visible(str(state["trouble"])), fix)
-    last = f" (last reason: {visible(str(state['last_loss']))})" if state["rebuilds"] else ""
-    age = f"last message {state['last_message_age']} s ago"
-    return Finding(check, GOOD, f"{age}, reconnected {state['rebuilds']}×{last}")
-
-
-async def _refuses(http: aiohttp.ClientSession, url: str) -> Finding:
+async def _webhook_address(http: aiohttp.ClientSession, url: str) -> Finding:
     """A delivery with a forged signature must be answered 401; anything else is not our bot."""
     check, headers = "Webhook address", {SIGNATURE_HEADER: PROBE_SIGNATURE}
     try:
@@ -345,15 +326,13 @@ def scopes(held: Collection[str]) -> Finding:
     check = "Slack scopes"
     if not held:
         return Finding(check, WARN, "Slack didn't list them", "Compare the app's scopes with manifest.yml.")
-    missing, unused = sorted({*SCOPES} - {*held}), sorted({*held} - {*SCOPES})
+    missing = sorted({*SCOPES} - {*held})
     if lacks := [f"{scope} ({SCOPES[scope]})" for scope in missing if scope not in SPARE]:
         return Finding(check, BAD, f"missing: {'; '.join(lacks)}", UPDATE)
     if missing:
-        invited = " Or invite the bot to its channels." if "chat:write.public" in missing else ""
         effects = "; ".join(f"without {scope} {SPARE[scope]}" for scope in missing)
-        return Finding(check, WARN, effects, f"{UPDATE}{invited}")
-    spare = f"; unused: {visible(', '.join(unused))}" if unused else ""
-    return Finding(check, GOOD, f"all {len(SCOPES)} granted{spare}")
+        return Finding(check, WARN, effects, UPDATE)
+    return Finding(check, GOOD, f"all {len(SCOPES)} granted")
 
 
 async def _channel(directory: UserDirectory, channel: str) -> Finding:

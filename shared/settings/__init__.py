@@ -26,7 +26,7 @@ from shared.settings.sections import (
     WorkspaceSection,
     workspace_tables,
 )
-from shared.settings.sources import SettingProblem, Sources, removed_key, removed_variables
+from shared.settings.sources import SettingProblem, Sources
 from shared.settings.value_types import CLAIM, MEMBERS
 from shared.storage.config_file import FILE_NAME, UntrustedFile, find_config
 
@@ -98,7 +98,7 @@ def load(
 ) -> Settings:
     """Read environment and file; raises `SettingsError` with everything that is missing or wrong."""
     file = find_config(config, environ=environ)
-    problems = list(removed_variables(environ))
+    problems: list[SettingProblem] = []
     read: dict[str, Any] | None = None
     try:
         read = file.tables() if file else {}
@@ -121,7 +121,7 @@ def load(
     try:
         settings = Settings.model_validate(given, context=origin)
     except ValidationError as error:
-        refused = [_explain(details, given, sources.names) for details in error.errors(include_input=False)]
+        refused = [_explain(details, sources.names) for details in error.errors(include_input=False)]
         # What several elements of a list have wrong is said once.
         raise SettingsError(dict.fromkeys([*problems, *refused])) from None
     rules: dict[SettingPath, Sequence[Any]] = {
@@ -167,19 +167,14 @@ def _absent(*path: str) -> SettingProblem:
     return SettingProblem(VARIABLES.get(path) or in_file(path), "is missing.", fix)
 
 
-def _explain(
-    details: ErrorDetails, given: Mapping[str, Any], names: Mapping[SettingPath, str]
-) -> SettingProblem:
+def _explain(details: ErrorDetails, names: Mapping[SettingPath, str]) -> SettingProblem:
     """Name, problem and fix of one refusal; never the value that was given."""
     place = tuple(part for part in details["loc"] if part != "[key]")
     path = tuple(map(str, place))
-    is_unknown = details["type"] in _UNKNOWN
-    if is_unknown and (removed := removed_key(place, _value(given, place))):
-        return removed
     variable = next((v for length in (1, 2) if (v := VARIABLES.get(path[:length]))), "")
     name = f"{variable} ({in_file(place)} in the file)" if variable else f"{in_file(place)} (in the file)"
     name = next((names[path[:length]] for length in (1, 2, 3) if path[:length] in names), name)
-    if is_unknown:
+    if details["type"] in _UNKNOWN:
         return SettingProblem(name, "is not a setting.", _suggestion(path, details))
     context = details.get("ctx", {})
     refused = f"is invalid: {details['msg'][0].lower()}{details['msg'][1:]}."
@@ -188,13 +183,6 @@ def _explain(
     usual = "Add it." if details["type"] == "missing" else "Correct it."
     problem = context.get("problem") or PLAIN_WORDS.get(details["type"], refused)
     return SettingProblem(name, problem, context.get("fix") or meaning or usual)
-
-
-def _value(given: Any, place: Sequence[Any]) -> Any:
-    """What the file has at a place where a key is unknown."""
-    for part in place:
-        given = given[part] if isinstance(given, (dict, list)) else None
-    return given
 
 
 def _suggestion(path: SettingPath, details: ErrorDetails) -> str:

@@ -194,12 +194,12 @@ def test_a_wrong_clock_is_reported(seconds: int, tone: Tone) -> None:
     [
         (["commands", "chat:write"], Tone.BAD, "channels:history", "Update the app"),
         ([], Tone.WARN, "Slack didn't list them", "Compare"),
-        ([*SCOPES, "files:write"], Tone.GOOD, "unused: files:write", ""),
+        ([*SCOPES, "files:write"], Tone.GOOD, "granted", ""),
         (
             [scope for scope in SCOPES if scope != "chat:write.public"],
             Tone.WARN,
             "without chat:write.public it posts only in channels it was invited to",
-            "invite the bot",
+            "Update the app",
         ),
     ],
 )
