@@ -14,7 +14,6 @@ from sandbox.service.api import guard
 from shared.commands import run
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
-from tests.bot.fake_service import Remote, open_remote
 from tests.bot.harness import TRANSPORTS, BotHarness, bot_inside, interested, open_harness
 from tests.bot.manual_clock import ManualClock, arrive, post_all
 from tests.kit.databases import migrated_file, migrated_postgresql
@@ -92,10 +91,3 @@ async def alert(store: Store, clock: ManualClock) -> str:
     await arrive(store, interested(1))
     (post,) = await post_all(store, clock)
     return post.alert_id
-
-
-@pytest.fixture
-async def remote(request: pytest.FixtureRequest) -> AsyncIterator[Remote]:
-    """A service with the `SEQUENCES` of the test's module."""
-    async with open_remote(*getattr(request.module, "SEQUENCES", ("Q3 founders",))) as opened:
-        yield opened

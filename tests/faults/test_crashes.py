@@ -15,10 +15,10 @@ import pytest
 from shared.domain.wall_clock import DAY
 from shared.storage.database import parse_url
 from shared.store import open_store
-from tests.bot.fake_service import Remote, open_remote
 from tests.bot.harness import BotHarness, bot_process, interested, open_harness
 from tests.bot.manual_clock import ManualClock, arrive
 from tests.kit.clock import moment
+from tests.kit.service import Account, open_account
 from tests.kit.team import HASTE
 from tests.kit.waiting import until
 
@@ -198,6 +198,7 @@ async def test_a_clock_set_forward_a_month_and_back_two_hours_loses_and_doubles_
 
 # -- Guardrails of two processes on one PostgreSQL: whatever dies, paused once and told once.
 
+NAME = "Manufacturing DACH"
 RULE = "pause sequence for 4h when bounces > 5% of at least 50 sends in 24h"
 OFTEN = """
 from bot import guardrails
@@ -213,11 +214,11 @@ Guardrails.{method} = die
 
 
 @pytest.fixture
-async def crisis(fresh_postgresql: str, tmp_path: Path) -> AsyncIterator[tuple[BotHarness, Remote]]:
-    """A bot that is not started yet, and a service whose one sequence bounces."""
+async def crisis(fresh_postgresql: str, tmp_path: Path) -> AsyncIterator[tuple[BotHarness, Account]]:
+    """A bot that is not started yet, and a service one of whose sequences bounces."""
     async with (
-        open_remote("Q3 founders") as remote,
-        open_harness(tmp_path, database=fresh_postgresql, OUTREACH_BASE_URL=remote.url) as bot,
+        open_account() as account,
+        open_harness(tmp_path, database=fresh_postgresql, **account.environ) as bot,
     ):
         await bot.control("settings", messages_per_second=0)
         bot.config(f'[[guardrails]]\nname = "bounces-5"\nrule = "{RULE}"\n')
@@ -226,16 +227,15 @@ async def crisis(fresh_postgresql: str, tmp_path: Path) -> AsyncIterator[tuple[B
         clock.now = moment().timestamp() - 31 * DAY
         async with open_store(parse_url(fresh_postgresql), clock=clock) as store:
             await arrive(store, b'{"event": "sequence.completed", "lead": {"email": "first@acme.example"}}')
-        (sequence,) = remote.sequences
-        today = moment().date().isoformat()
-        for grouping, group in (("sequence", sequence), ("inbox", "sam@mail.example")):
-            remote.stats[grouping, today] = [{"group": group, "sends": 60, "replies": 1}]
-        yield bot, remote
+        groups = ((await account.sequence(NAME))["id"], "sam@mail.example")
+        rows = [{"group": group, "sends": 60, "replies": 1} for group in groups]
+        account.answer("GET /stats", {"data": rows, "next_cursor": None})
+        yield bot, account
 
 
 async def bounce(bot: BotHarness) -> None:
     for number in range(6):
-        assert await bot.deliver(interested(number, event="lead.bounced")) == 200
+        assert await bot.deliver(interested(number, event="lead.bounced", sequence=NAME)) == 200
 
 
 async def messages_of_the_guardrail(bot: BotHarness) -> list[str]:
@@ -250,31 +250,31 @@ async def messages_of_the_guardrail(bot: BotHarness) -> list[str]:
 
 @pytest.mark.parametrize("method", ["_pause", "_finish"])
 async def test_a_guardrails_process_that_is_killed_at_a_pause_is_followed_by_another(
-    crisis: tuple[BotHarness, Remote], method: str
+    crisis: tuple[BotHarness, Account], method: str
 ) -> None:
     """Killed before the pause, and after it, before it is told."""
-    bot, remote = crisis
+    bot, account = crisis
     async with bot_process(bot, before=OFTEN + DIE.format(method=method)) as process:
         await bounce(bot)
         assert await asyncio.wait_for(process.wait(), 60) == -signal.SIGKILL
-    assert len(remote.patched) == (1 if method == "_finish" else 0)
+    assert len(account.changes) == (1 if method == "_finish" else 0)
     async with bot_process(bot, before=OFTEN), bot_process(bot.second(), before=OFTEN):
         (message,) = await messages_of_the_guardrail(bot)
-        assert "paused Q3 founders until" in message
-        (sequence,) = remote.sequences
-        assert remote.patched == [(sequence, "paused")]
+        assert f"paused {NAME} until" in message
+        sequence = (await account.sequence(NAME))["id"]
+        assert account.changes == [(sequence, "paused")]
         audit = json.dumps(await bot.say("audit"))
-        assert audit.count(f"Q3 founders ({sequence}) paused") == 1
+        assert audit.count(f"{NAME} ({sequence}) paused") == 1
         assert audit.count("guardrail bounces-5") == 1
 
 
 async def test_a_guardrails_process_that_is_slower_than_its_lease_tells_nothing_twice(
-    crisis: tuple[BotHarness, Remote],
+    crisis: tuple[BotHarness, Account],
 ) -> None:
-    bot, remote = crisis
+    bot, account = crisis
     # Longer than the lease: the other bot takes the incident over while the first still waits for its answer.
-    remote.seconds = 4.0
+    await account.fail(endpoint="PATCH /sequences/{id}", delay=4.0, times=None, executed=True)
     async with bot_process(bot, before=OFTEN), bot_process(bot.second(), before=OFTEN):
         await bounce(bot)
         assert len(await messages_of_the_guardrail(bot)) == 1
-    assert [one["status"] for one in remote.sequences.values()] == ["paused"]
+    assert await account.is_paused(NAME)

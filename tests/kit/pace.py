@@ -30,6 +30,13 @@ class UnpacedBudget(LocalBudget):
         """Nothing is open."""
 
 
+class NoPacing(LocalBudget):
+    """Waits for nothing: the rate is a test of its own."""
+
+    async def reserve(self, *, priority: Priority = Priority.NORMAL, deadline: float | None = None) -> None:
+        pass
+
+
 def lift_rate_limit(patch: pytest.MonkeyPatch) -> None:
     """Let every budget of this process admit its requests at once."""
     patch.setattr(LocalBudget, "reserve", _admit)

@@ -13,7 +13,7 @@ import aiohttp
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from sandbox.service import Service
+from sandbox.service import Service, ids
 
 
 @dataclass
@@ -35,6 +35,7 @@ class _ScriptedService(Service):
         super().__init__(**options)
         self.asked: list[str] = []
         self.answers: list[_Answer] = []
+        self.changes: list[tuple[str, str]] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = str(scope.get("path", ""))
@@ -46,6 +47,10 @@ class _ScriptedService(Service):
                 await Response(answer.body, answer.status, headers)(scope, receive, send)
                 return
         await super().__call__(scope, receive, send)
+        if scope.get("method") == "PATCH":
+            key = path.rpartition("/")[2]
+            sequences = self.account.sequences.values()
+            self.changes += [(key, one.status) for one in sequences if ids.encode("sq", one.number) == key]
 
     def _take(self, method: str, path: str) -> _Answer | None:
         for one in self.answers:
@@ -142,6 +147,11 @@ class Account:
             for one in self._service.asked
             if one.startswith(f"{method} " if method else "") and path in one
         ]
+
+    @property
+    def changes(self) -> list[tuple[str, str]]:
+        """The changes of sequences that were carried out, by id and status."""
+        return self._service.changes
 
     @property
     def keys(self) -> Mapping[str, str]:

@@ -9,14 +9,12 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
-from urllib.parse import unquote
 
 import httpx
 from pydantic import SecretStr
 
 from bot.delivery.routing import Routes
 from shared.api import OutreachClient
-from shared.api.pace import LocalBudget
 from shared.commands import Invocation, Role, parse
 from shared.commands.base import Question, Result
 from shared.commands.run import CommandContext, carry_out, run
@@ -32,96 +30,36 @@ from shared.store.deliveries import Arrival
 from shared.store.history import Records
 from shared.store.jobs import DOMAIN
 from tests.kit.databases import migrated_file
+from tests.kit.scripted import BASE, ScriptedAccount
 
 NOW = datetime(2026, 3, 10, 14, 30, tzinfo=UTC)
 KEY = "live_sesame_5150"
-BASE = "https://service.test/v1"
-DATE = "Tue, 10 Mar 2026 14:30:00 GMT"
 
 
-class Service(httpx.AsyncBaseTransport):
-    """Answers what it was given, as the document says, and remembers what it was asked."""
-
-    def __init__(self) -> None:
-        self.sequences: list[dict[str, Any]] = [
+def scripted_account() -> ScriptedAccount:
+    """Three sequences, four inboxes of three domains, 250 leads, and the counts of two sequences."""
+    return ScriptedAccount(
+        sequences=[
             {"id": "sq_1", "name": "Q3 Founders", "status": "active", "steps": 4},
             {"id": "sq_2", "name": "Q3 CTO", "status": "paused", "steps": 3},
             {"id": "sq_3", "name": "Spring", "status": "active", "steps": 5},
-        ]
-        self.inboxes: list[dict[str, Any]] = [
+        ],
+        inboxes=[
             {"email": "a@good.com", "health_score": 95, "daily_limit": 40, "status": "active"},
             {"email": "b@good.com", "health_score": 85, "daily_limit": 40, "status": "warming"},
             {"email": "c@poor.com", "health_score": 41, "daily_limit": 20, "status": "active"},
             {"email": "d@odd.com"},
-        ]
-        self.leads: list[dict[str, Any]] = [
+        ],
+        leads=[
             {"id": f"ld_{n}", "email": f"p{n}@acme.com", "status": "active", "first_name": f"P{n}"}
             for n in range(250)
-        ]
-        self.stats: list[dict[str, Any]] = [
+        ],
+        stats=[
             {"group": "sq_1", "sends": 1000, "replies": 40, "positive_replies": 10, "meetings": 3},
             {"group": "sq_3", "sends": 3000, "replies": 60, "positive_replies": 12, "meetings": 1},
-        ]
-        self.first_day = ""
-        """Before it, as `2026-03-01`, nothing was sent."""
-        self.requests: list[tuple[str, str, dict[str, Any]]] = []
-        self.failing: dict[str, httpx.Response | Exception] = {}
-        """`GET /stats` -> what comes instead."""
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        path = request.url.path.removeprefix("/v1")
-        asked = dict(request.url.params) | (json.loads(request.content) if request.content else {})
-        self.requests.append((request.method, unquote(path), asked))
-        instead = self.failing.get(f"{request.method} /{path.split('/')[1]}")
-        if isinstance(instead, Exception):
-            raise instead
-        answer = instead or self._answer(request.method, path, asked)
-        return httpx.Response(
-            answer.status_code, headers={**answer.headers, "Date": DATE}, content=answer.content
-        )
-
-    def asked(self, method: str) -> list[str]:
-        return [path for verb, path, _ in self.requests if verb == method]
-
-    def _answer(self, method: str, path: str, asked: dict[str, Any]) -> httpx.Response:
-        name = unquote(path.rpartition("/")[2])
-        if method == "GET" and path == "/leads":
-            return self._list_leads(asked)
-        if method == "GET":
-            early = path == "/stats" and asked.get("to", self.first_day) < self.first_day
-            return httpx.Response(200, json={"data": [] if early else getattr(self, name)})
-        if method == "POST":
-            return self._add(asked["leads"])
-        of = self.sequences if method == "PATCH" else self.leads
-        found = next((one for one in of if one["id"] == name), None)
-        if found is None:
-            return httpx.Response(404, json={"error": {"code": "not_found"}})
-        if method == "PATCH":
-            found["status"] = asked["status"]
-        else:
-            self.leads.remove(found)
-        return httpx.Response(204)
-
-    def _list_leads(self, asked: dict[str, Any]) -> httpx.Response:
-        wanted = [lead for lead in self.leads if asked.get("status") in {None, lead["status"]}]
-        start, limit = int(asked.get("cursor", 0)), int(asked.get("limit", 25))
-        following = str(start + limit) if start + limit < len(wanted) else None
-        return httpx.Response(200, json={"data": wanted[start : start + limit], "next_cursor": following})
-
-    def _add(self, leads: list[dict[str, Any]]) -> httpx.Response:
-        known = {lead["email"] for lead in self.leads}
-        added = [lead for lead in leads if lead["email"] not in known]
-        skipped = [{"email": one["email"], "reason": "duplicate"} for one in leads if one not in added]
-        # The document: newest first.
-        self.leads[:0] = [{"id": f"ld_new{n}", "status": "active"} | lead for n, lead in enumerate(added)]
-        return httpx.Response(201, json={"added": len(added), "skipped": skipped})
-
-
-class NoPacing(LocalBudget):
-    """No waiting: the rate is the budget's own test."""
-
-    async def reserve(self, **_: Any) -> None:
-        return None
+        ],
+        now=NOW.timestamp,
+    )
 
 
 class Down:
@@ -181,7 +119,7 @@ def said(done: Result | Question) -> Said:
 class CommandHarness:
     """Runs lines as a person would; `now` stands still until a test moves it."""
 
-    service: Service
+    service: ScriptedAccount
     client: OutreachClient
     records: Records = DOWN
     opened: Store | None = None
@@ -271,9 +209,8 @@ class CommandHarness:
 
 def scripted() -> CommandHarness:
     """A harness without records, whose client neither waits for turns nor tries again."""
-    service = Service()
-    client = OutreachClient(base_url=BASE, api_key=KEY, pacer=NoPacing(), transport=service, retries=0)
-    return CommandHarness(service=service, client=client)
+    service = scripted_account()
+    return CommandHarness(service=service, client=service.client(api_key=KEY))
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from shared.store import Store, open_store
-from tests.bot.conftest import clock, empty, no_idle_waiting, remote, url  # noqa: F401 -- fixtures are found by their names
+from tests.bot.conftest import clock, empty, no_idle_waiting, url  # noqa: F401 -- fixtures are found by their names
 from tests.bot.manual_clock import ManualClock
 
 

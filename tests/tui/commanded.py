@@ -23,7 +23,8 @@ from shared.storage.database import parse_url
 from shared.store import open_store
 from shared.store.history import Records
 from tests.kit.databases import migrated_file
-from tests.shared.harness import BASE, DOWN, KEY
+from tests.kit.scripted import BASE
+from tests.shared.harness import DOWN, KEY
 from tests.tui.accounts import account
 from tui.feed.pending_changes import Asked, Yes, run_command
 

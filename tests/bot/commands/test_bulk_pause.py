@@ -13,18 +13,20 @@ import sqlalchemy as sa
 from sandbox.slack import seed
 from shared.records.sequence_changes import Timer
 from shared.store.db.schema import jobs
-from tests.bot.fake_service import Remote
 from tests.bot.harness import BotHarness, bot_inside, open_harness
 from tests.kit.clock import moment
+from tests.kit.fixtures import account
+from tests.kit.service import Account
 from tests.kit.team import HASTE
 
-SEQUENCES = ("Q3 founders",)
+__all__ = ["account"]
+NAME = "Manufacturing DACH"
 
 
 @pytest.fixture
-async def bot(tmp_path: Path, remote: Remote) -> AsyncIterator[BotHarness]:
+async def bot(tmp_path: Path, account: Account) -> AsyncIterator[BotHarness]:
     async with (
-        open_harness(tmp_path, OUTREACH_BASE_URL=remote.url) as opened,
+        open_harness(tmp_path, **account.environ) as opened,
         bot_inside(opened, pace=HASTE),
     ):
         yield opened
@@ -39,7 +41,7 @@ async def end_pauses(bot: BotHarness) -> None:
 
 
 async def test_a_timed_pause_of_a_removed_workspace_delays_no_other_and_is_shown(
-    bot: BotHarness, remote: Remote
+    bot: BotHarness, account: Account
 ) -> None:
     assert bot.running is not None
     long_ago = moment() - timedelta(hours=1)
@@ -48,11 +50,11 @@ async def test_a_timed_pause_of_a_removed_workspace_delays_no_other_and_is_shown
         await bot.running.store.records.set_timer("globex", orphan)
     unreadable = sa.update(jobs).where(jobs.c.key == "sq_0").values(payload="{no json", workspace="default")
     await bot.running.store.database.write(lambda tx: tx.execute(unreadable))
-    await bot.say("pause Q3 founders for 1h", user=seed.BEN.id)
-    await bot.public_message("Q3 founders paused until")
+    await bot.say(f"pause {NAME} for 1h", user=seed.BEN.id)
+    await bot.public_message(f"{NAME} paused until")
     await end_pauses(bot)
-    await bot.public_message("Q3 founders is sending again")
+    await bot.public_message(f"{NAME} is sending again")
     await bot.public_message("The pause ended.")
-    assert remote.sequences["sq_0001"]["status"] == "active"
+    assert not await account.is_paused(NAME)
     (status,) = await bot.say("status", user=seed.BEN.id)
     assert "2 pauses in globex: not in the settings" in json.dumps(status)

@@ -16,8 +16,8 @@ from shared.records.audit import AuditEntry
 from shared.records.guardrails import StoredRule, Switch
 from shared.store import Store
 from tests.bot.due import evaluate
-from tests.bot.fake_service import Remote
 from tests.bot.manual_clock import MINUTE, ManualClock, arrive, post_all
+from tests.kit.scripted import ScriptedAccount
 
 ACTS = "pause sequence when bounces > 5% of at least 50 sends in 24h"
 
@@ -28,7 +28,7 @@ class GuardedWorkspace:
 
     store: Store
     clock: ManualClock
-    remote: Remote
+    remote: ScriptedAccount
     contexts: CommandContexts
     watch: Guardrails
     sampler: GuardrailSampler
@@ -41,8 +41,8 @@ class GuardedWorkspace:
     def sent(self, count: int, *, name: str = "Q3 founders", inbox: str = "sam@mail.example") -> None:
         """So many sends of the day, by one sequence and from one inbox."""
         sends = {"sends": count, "replies": 0, "positive_replies": 0, "meetings": 0}
-        self.remote.stats["sequence", self.today] = [{"group": name, **sends}]
-        self.remote.stats["inbox", self.today] = [{"group": inbox, **sends}]
+        self.remote.daily["sequence", self.today] = [{"group": name, **sends}]
+        self.remote.daily["inbox", self.today] = [{"group": inbox, **sends}]
 
     async def bounce(
         self, count: int, *, name: str = "Q3 founders", first: int = 0, inbox: str = "sam@mail.example"

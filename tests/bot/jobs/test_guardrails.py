@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import httpx
 import pytest
 import sqlalchemy as sa
 
@@ -36,13 +37,13 @@ async def test_a_sequence_that_cannot_be_paused_holds_up_no_other_and_hides_none
 ) -> None:
     monkeypatch.setattr(guardrails, "ATTEMPTS", 3)
     other = await two_sequences_bounce(guarded)
-    guarded.remote.fails[guarded.sequence] = 500
+    guarded.remote.failing[f"PATCH /sequences/{guarded.sequence}"] = httpx.Response(500)
     assert await guarded.advance() == []
-    assert guarded.remote.patched == [(other, "paused")]
+    assert guarded.remote.applied == [(other, "paused")]
     (card,) = await guarded.advance(10 * MINUTE)
     assert card.title == "Guardrail rule paused Spring"
     assert "Not paused because the service refused: Q3 founders." in card.text
-    assert guarded.remote.patched == [(other, "paused")]
+    assert guarded.remote.applied == [(other, "paused")]
     (entry,) = await guarded.audit()
     assert entry.result == f"Spring ({other}) paused"
 
@@ -63,8 +64,8 @@ async def test_guard_off_between_two_pauses_stops_the_second(
     monkeypatch.setattr(client, "pause_sequence", pause_and_turn_off)
     (card,) = await guarded.advance(10 * MINUTE)
     assert card.title == "Guardrail rule paused Q3 founders"
-    assert guarded.remote.sequences[other]["status"] == "active"
-    assert guarded.remote.patched == [(guarded.sequence, "paused")]
+    assert guarded.remote.sequence(other)["status"] == "active"
+    assert guarded.remote.applied == [(guarded.sequence, "paused")]
 
 
 async def test_a_process_that_dies_between_two_pauses_leaves_a_persons_pause_to_them(
@@ -86,7 +87,7 @@ async def test_a_process_that_dies_between_two_pauses_leaves_a_persons_pause_to_
     monkeypatch.setattr(guarded.contexts.clients["default"], "pause_sequence", pause_and_die)
     assert await guarded.advance() == []
     monkeypatch.undo()
-    guarded.remote.sequences[other]["status"] = "paused"  # by a person
+    guarded.remote.sequence(other)["status"] = "paused"  # by a person
     (card,) = await guarded.advance(10 * MINUTE)
     assert card.title == "Guardrail rule paused Q3 founders"
 
@@ -96,7 +97,7 @@ async def test_days_that_are_over_are_read_once_and_known_to_backtests(
 ) -> None:
     monkeypatch.setattr(samples, "BACKFILL", 30)
     yesterday = datetime.fromtimestamp(guarded.clock.now - 24 * HOUR, UTC).date().isoformat()
-    guarded.remote.stats["sequence", yesterday] = [{"group": guarded.sequence, "sends": 120, "replies": 3}]
+    guarded.remote.daily["sequence", yesterday] = [{"group": guarded.sequence, "sends": 120, "replies": 3}]
     for _ in range(4):
         await guarded.sampler.sample()
     assert len(await guarded.store.guardrails.closed_days("default")) == 30
@@ -108,7 +109,7 @@ async def test_no_rule_misses_replies_that_the_service_left_out(guarded: Guarded
     """Also not of a name that two sequences share, nor after a restart."""
     await guarded.rule("notify about sequence when no replies after 50 sends in 24h")
     guarded.sent(100)
-    rows = guarded.remote.stats["sequence", guarded.today]
+    rows = guarded.remote.daily["sequence", guarded.today]
     # What is left out is unknown: read as zero, the rule would report that nobody replies.
     del rows[0]["replies"]
     rows.append({"group": "Q3 founders", "sends": 5, "replies": 0})
@@ -126,13 +127,13 @@ async def test_a_decision_that_was_not_carried_out_before_guard_off_is_void(
     guarded.sent(100)
     await guarded.bounce(6)
     # Decided and not carried out: `guard off` comes between the two.
-    guarded.remote.fails[guarded.sequence] = 500
+    guarded.remote.failing[f"PATCH /sequences/{guarded.sequence}"] = httpx.Response(500)
     assert await guarded.advance() == []
     await guarded.store.guardrails.switch_off("default", Switch(rule="", by="ann", at=guarded.clock.now))
-    guarded.remote.fails.clear()
+    guarded.remote.failing.clear()
     cards = await guarded.advance(10 * MINUTE)
     assert [card.title for card in cards] == ["Guardrail rule didn't pause Q3 founders"]
-    assert guarded.remote.patched == []
+    assert guarded.remote.applied == []
 
 
 async def test_never_more_sequences_are_held_paused_than_the_rule_allows(guarded: GuardedWorkspace) -> None:
@@ -148,7 +149,7 @@ async def test_never_more_sequences_are_held_paused_than_the_rule_allows(guarded
         "C, B.",
         "Left running because of the rule's limit: A.",
     )
-    assert len(guarded.remote.patched) == 2
+    assert len(guarded.remote.applied) == 2
 
 
 async def test_rules_wait_after_an_outage_of_the_bot_since_late_deliveries_come_together(
@@ -161,7 +162,7 @@ async def test_rules_wait_after_an_outage_of_the_bot_since_late_deliveries_come_
     guarded.clock.now += 5 * HOUR
     await guarded.bounce(6)
     assert await guarded.advance() == []
-    assert guarded.remote.patched == []
+    assert guarded.remote.applied == []
 
 
 async def test_a_rule_only_suggests_when_its_author_lost_the_permission(
@@ -181,7 +182,7 @@ async def test_a_rule_only_suggests_when_its_author_lost_the_permission(
     (card,) = await guarded.posted_cards()
     assert card.title == "Guardrail rule suggests pausing Q3 founders"
     assert "Only a suggestion: @ann, who added the rule, no longer has permission to pause" in card.text[0]
-    assert guarded.remote.patched == []
+    assert guarded.remote.applied == []
 
 
 ALL_THAT_FIRE = {

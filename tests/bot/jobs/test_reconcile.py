@@ -6,17 +6,16 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
+import httpx
 import pytest
 import sqlalchemy as sa
 
 from bot.commands.context import CommandContexts
 from bot.jobs.reconcile import PAGES, Reconciler
 from shared import settings as shared_settings
-from shared.api.client import OutreachClient
 from shared.store import Store, open_store
-from tests.bot.fake_service import KEY, Remote, open_remote
 from tests.bot.manual_clock import CHANNEL, ManualClock, routes
-from tests.shared.harness import NoPacing
+from tests.kit.scripted import BASE, ScriptedAccount
 
 
 def lead(number: int) -> dict[str, Any]:
@@ -30,11 +29,11 @@ class Check:
     """A service with leads, and the job that compares it with the store."""
 
     store: Store
-    remote: Remote
+    remote: ScriptedAccount
     reconciler: Reconciler
 
     async def run(self) -> None:
-        self.remote.asked.clear()
+        self.remote.requests.clear()
         await self.reconciler.reconcile()
 
     async def found(self) -> list[str]:
@@ -43,21 +42,20 @@ class Check:
 
     @property
     def pages(self) -> int:
-        return len(self.remote.asked)
+        return len(self.remote.asked("GET"))
 
 
 @pytest.fixture
 async def check(url: sa.URL, clock: ManualClock) -> AsyncIterator[Check]:
-    async with open_remote() as remote, open_store(url, clock=clock) as store:
-        environ = {
-            "OUTREACH_BASE_URL": remote.url, "OUTREACH_API_KEY": KEY, "OUTREACH_ALERT_CHANNEL": CHANNEL,
-            "OUTREACH_DATABASE_URL": url.render_as_string(hide_password=False),
-        }  # fmt: skip
-        settings = shared_settings.load(environ=environ)
-        async with OutreachClient(base_url=remote.url, api_key=KEY, pacer=NoPacing(), retries=0) as client:
-            contexts = CommandContexts(settings=settings, store=store, clients={"default": client})
-            reconciler = Reconciler(store, contexts, found=lambda: None, grace=0.0)
-            yield Check(store, remote, reconciler)
+    remote = ScriptedAccount()
+    environ = {
+        "OUTREACH_BASE_URL": BASE, "OUTREACH_API_KEY": "key", "OUTREACH_ALERT_CHANNEL": CHANNEL,
+        "OUTREACH_DATABASE_URL": url.render_as_string(hide_password=False),
+    }  # fmt: skip
+    settings = shared_settings.load(environ=environ)
+    async with open_store(url, clock=clock) as store, remote.client() as client:
+        contexts = CommandContexts(settings=settings, store=store, clients={"default": client})
+        yield Check(store, remote, Reconciler(store, contexts, found=lambda: None, grace=0.0))
 
 
 async def test_new_leads_are_read_until_a_page_is_all_known(check: Check) -> None:
@@ -88,9 +86,9 @@ async def test_a_cursor_that_the_service_refuses_is_forgotten(check: Check) -> N
     await check.run()
     await check.run()
     # The service may have forgotten the cursor: kept, it would be refused at every check from then on.
-    check.remote.refuses = 400
+    check.remote.failing[""] = httpx.Response(400)
     await check.run()
-    check.remote.refuses = 0
+    check.remote.failing.clear()
     check.remote.leads.insert(900, lead(9_000))
     await check.run()
     assert await check.found() == ["ada9000@acme.example"]

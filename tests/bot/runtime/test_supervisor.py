@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from bot.runtime import FAILING, Supervisor
-from tests.bot.fake_service import open_remote
 from tests.bot.harness import BotHarness, bot_process, interested, open_harness
+from tests.kit.service import open_account
 from tests.kit.waiting import until
 
 REFRESH_FAILS = """
@@ -32,8 +32,8 @@ async def test_a_task_that_keeps_failing_is_restarted_and_shown_while_alerts_are
     tmp_path: Path,
 ) -> None:
     async with (
-        open_remote() as remote,
-        open_harness(tmp_path, OUTREACH_BASE_URL=remote.url) as bot,
+        open_account() as account,
+        open_harness(tmp_path, **account.environ) as bot,
         bot_process(bot, before=REFRESH_FAILS),
     ):
 

@@ -20,12 +20,12 @@ from shared.storage.database import parse_url, temporary_engine
 from shared.store.db.schema import deliveries, jobs, posts
 from shared.store.jobs import RESUME
 from shared.store.messages import State
-from tests.bot.fake_service import Remote, open_remote
 from tests.bot.harness import START_BOUND, BotHarness, interested, open_harness
 from tests.faults.kills.process import KILLED, TURNS, Kill, running_bot
+from tests.kit.service import Account, open_account
 from tests.kit.waiting import until
 
-PAUSED, TIMED = "Q3 founders", "Q4 CTOs"
+PAUSED, TIMED = "Manufacturing DACH", "Fintech ops leaders"
 PATIENCE = 45.0
 """Seconds that anything may take, the start of the next process included. On PostgreSQL, where others may live, a dead
 process's lease has to end, too."""
@@ -56,7 +56,7 @@ class Scene:
     """A bot that is killed once, and everything around it."""
 
     bot: BotHarness
-    remote: Remote
+    account: Account
     notes: Path
     kill: Kill | None = None
     deaths: int = 0
@@ -100,10 +100,13 @@ class Scene:
 
     async def _change(self) -> None:
         await self.tell(f"pause {PAUSED}", f"{PAUSED} (is already )?paused")
-        self.confirmed = len(self.remote.patched)
+        self.confirmed = len(self.account.changes)
         await self.tell(f"pause {TIMED} for 2h", f"{TIMED} (is already )?paused until")
         await asyncio.to_thread(self._let_time_pass)
-        await self.until("the timed pause ends", lambda: self.status(TIMED) == "active")
+        await self.until("the timed pause ends", self._is_resumed)
+
+    async def _is_resumed(self) -> bool:
+        return not await self.account.is_paused(TIMED)
 
     def _let_time_pass(self) -> None:
         with temporary_engine(self.url) as engine, engine.begin() as connection:
@@ -154,9 +157,6 @@ class Scene:
     def url(self) -> sa.URL:
         return parse_url(self.bot.environ["OUTREACH_DATABASE_URL"])
 
-    def status(self, name: str) -> str:
-        return str(self.remote.sequences[self.id_of(name)]["status"])
-
     async def check(self) -> list[str]:
         """What isn't as it must be, once nothing is left to do."""
         try:
@@ -170,7 +170,8 @@ class Scene:
         posted = await self.bot.posted()
         told = [one["text"] for one in await self.bot.messages(seed.SALES)]
         resumed = [text for text in told if f"{TIMED} is sending again" in text]
-        later = self.remote.patched[self.confirmed :]
+        later = self.account.changes[self.confirmed :]
+        paused, timed = [await self.account.sequence(name) for name in (PAUSED, TIMED)]
         wrong = {
             f"{len(posted)} alerts are posted": len(posted) != len(CARDS),
             f"posted more than once: {posted}": set(posted.values()) != {1},
@@ -178,9 +179,9 @@ class Scene:
             "the claim is not shown": "claimed by" not in shown,
             "the interested reply of Grace is not shown": not await self._is_interested("Grace"),
             f"the end of the pause is announced {len(resumed)} times: {told}": len(resumed) != 1,
-            f"{PAUSED} is {self.status(PAUSED)}": self.status(PAUSED) != "paused",
-            f"{TIMED} is {self.status(TIMED)}": self.status(TIMED) != "active",
-            f"the confirmed pause was interrupted: {later}": (self.id_of(PAUSED), "active") in later,
+            f"{PAUSED} is {paused['status']}": paused["status"] != "paused",
+            f"{TIMED} is {timed['status']}": timed["status"] != "active",
+            f"the confirmed pause was interrupted: {later}": (paused["id"], "active") in later,
             f"{self.most_in_a_second()} requests in a second": self.most_in_a_second() > 10,
         }
         found = [what for what, is_wrong in wrong.items() if is_wrong]
@@ -222,9 +223,6 @@ class Scene:
         times = [float(line) for line in (self.notes / TURNS).read_text().split()]
         return max(sum(at <= other < at + 1.0 for other in times) for at in times)
 
-    def id_of(self, name: str) -> str:
-        return next(key for key, one in self.remote.sequences.items() if one["name"] == name)
-
     async def cards(self) -> list[dict[str, Any]]:
         return [one for one in await self.bot.messages() if one["seen_by"] is None]
 
@@ -253,11 +251,11 @@ class Scene:
 async def open_scene(folder: Path, *, database: str = "", kill: Kill | None = None) -> AsyncIterator[Scene]:
     """A bot that runs until the end of the block, killed at this moment."""
     async with (
-        open_remote(PAUSED, TIMED) as remote,
-        open_harness(folder, database=database, OUTREACH_BASE_URL=remote.url) as bot,
+        open_account() as account,
+        open_harness(folder, database=database, **account.environ) as bot,
     ):
         await bot.control("settings", messages_per_second=0)
-        scene = Scene(bot=bot, remote=remote, notes=folder, kill=kill)
+        scene = Scene(bot=bot, account=account, notes=folder, kill=kill)
         running = asyncio.create_task(scene.keep_running())
         try:
             yield scene

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from urllib.parse import unquote
 
-import httpx
 import sqlalchemy as sa
 
 from bot.commands.context import CommandContexts
@@ -20,7 +17,6 @@ from bot.jobs import due
 from bot.runtime import Wakeup
 from bot.worker import Worker
 from shared import settings as shared_settings
-from shared.api.client import OutreachClient
 from shared.commands import parse
 from shared.commands.base import Question
 from shared.commands.run import CommandContext, carry_out, run
@@ -34,79 +30,29 @@ from shared.store.db.schema import jobs
 from shared.store.guardrails import Claim
 from shared.store.jobs import LATE
 from tests.bot.manual_clock import CHANNEL, ManualClock
-from tests.shared.harness import NoPacing
+from tests.kit.scripted import BASE, ScriptedAccount
 
-BASE = "https://service.test/v1"
 RULE = rules.parse("pause workspace for 4h when bounces > 5% of at least 50 sends in 24h")
 RETRIES = 1
 """After which a client gives up, soon also where nothing answers. A time would be over too early on a busy machine."""
 
 
-async def pass_on(_request: Request) -> None:
-    """Hold up nothing."""
+class Remote(ScriptedAccount):
+    """The service that the processes share: sequences by id and status."""
 
+    @property
+    def statuses(self) -> dict[str, str]:
+        return {one["id"]: one["status"] for one in self.sequences}
 
-class Answer(Exception):
-    """Raised by a hook: the service answers with this status."""
+    @statuses.setter
+    def statuses(self, statuses: Mapping[str, str]) -> None:
+        self.sequences = [
+            {"id": key, "name": f"Name of {key}", "status": status} for key, status in statuses.items()
+        ]
 
-    def __init__(self, status: int) -> None:
-        self.status = status
-        super().__init__(status)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """A request that reached the service; `by` is the process that sent it."""
-
-    by: str
-    method: str
-    sequence: str = ""
-    status: str = ""
-
-
-@dataclass(kw_only=True)
-class Remote:
-    """The service: statuses by id; the hooks run before a request takes effect, and between effect and answer."""
-
-    statuses: dict[str, str] = field(default_factory=dict)
-    applied: list[tuple[str, str]] = field(default_factory=list)
-    lists: bool = True
-    """Whether its lists have what there is; otherwise they are empty."""
-    before: Callable[[Request], Awaitable[None]] = pass_on
-    after: Callable[[Request], Awaitable[None]] = pass_on
-
-
-@dataclass(kw_only=True)
-class Door(httpx.AsyncBaseTransport):
-    """How one process reaches the service."""
-
-    remote: Remote
-    by: str
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        try:
-            return await self._answer(request)
-        except Answer as instead:
-            return httpx.Response(instead.status, json={"error": {"code": "as the test wishes"}})
-
-    async def _answer(self, request: httpx.Request) -> httpx.Response:
-        name = unquote(request.url.path.rpartition("/")[2])
-        if request.method == "GET":
-            await self.remote.before(Request(by=self.by, method="GET"))
-            rows = [{"id": one, "name": f"Name of {one}", "status": status} for one, status in
-                    self.remote.statuses.items()]  # fmt: skip
-            await self.remote.after(Request(by=self.by, method="GET"))
-            rows = rows if self.remote.lists else []
-            return httpx.Response(200, json={"data": rows})
-        status = json.loads(request.content)["status"]
-        asked = Request(by=self.by, method="PATCH", sequence=name, status=status)
-        await self.remote.before(asked)
-        if name not in self.remote.statuses:
-            return httpx.Response(404, json={"error": {"code": "not_found"}})
-        self.remote.statuses[name] = status
-        self.remote.applied.append((name, status))
-        await self.remote.after(asked)
-        return httpx.Response(204)
+    def set(self, key: str, status: str) -> None:
+        """Change a sequence by hand, or late."""
+        self.sequence(key)["status"] = status
 
 
 @dataclass(kw_only=True)
@@ -185,13 +131,8 @@ async def open_process(
         "OUTREACH_DATABASE_URL": f"sqlite:///{folder}/unused.db",
         "XDG_STATE_HOME": str(folder),
     }
-    client = OutreachClient(
-        base_url=BASE, api_key="key", pacer=NoPacing(), transport=Door(remote=remote, by=name),
-        retries=RETRIES, jitter=lambda: 0.05,
-    )  # fmt: skip
-    async with AsyncExitStack() as stack:
-        await stack.enter_async_context(client)
-        store = await stack.enter_async_context(open_store(url, clock=clock))
+    client = remote.client(by=name, retries=RETRIES, jitter=lambda: 0.05)
+    async with client, open_store(url, clock=clock) as store:
         settings = shared_settings.load(environ=environ)
         contexts = CommandContexts(settings=settings, store=store, clients={"default": client})
         guard = Guardrails(store, contexts, planned=lambda: None)

@@ -23,7 +23,8 @@ from shared.records.records import RecordsUnavailable
 from shared.records.sequence_changes import LOCK_SECONDS
 from shared.store.sequences import LATE_SECONDS, SequenceChanges
 from tests.bot.manual_clock import HOUR, ManualClock, arrive, post_all
-from tests.faults.races.account import Answer, Process, Remote, Request, open_process, pass_on
+from tests.faults.races.account import Process, Remote, open_process
+from tests.kit.scripted import Answer, Request, pass_on
 from tests.kit.waiting import until
 
 ONE = "sq_0001"
@@ -147,7 +148,7 @@ async def test_a_pause_that_fails_leaves_the_earlier_one_with_its_end(
     async def refuse(request: Request) -> None:
         if request.method == "PATCH":
             raise Answer(int(ends))
-        remote.statuses[ONE] = "paused"
+        remote.set(ONE, "paused")
 
     # The list is outdated, so that a request is sent.
     remote.before = refuse
@@ -193,12 +194,12 @@ async def test_a_resumption_that_comes_late_does_not_end_a_confirmed_pause(
     assert "paused" in (await theirs.say(f"pause {ONE}")).title
     assert await ours.timer(ONE) is None
     # A request that was given up may still be carried out: the pause was confirmed after it, and has to win.
-    remote.statuses[ONE] = "active"  # the service has come to it
+    remote.set(ONE, "active")  # the service has come to it
     await theirs.look_late()
     assert remote.statuses == {ONE: "paused"}
     # From now on no old request can be the cause: somebody resumed it, and is not overruled.
     clock.now += LATE_SECONDS
-    remote.statuses[ONE] = "active"  # by hand, in the service's own interface
+    remote.set(ONE, "active")  # by hand, in the service's own interface
     await theirs.look_late()
     assert remote.statuses == {ONE: "active"}
 
@@ -211,7 +212,7 @@ async def test_a_resumption_whose_process_died_does_not_end_a_confirmed_pause(
     clock.now += LOCK_SECONDS
     await theirs.say(f"pause {ONE}")
     assert remote.applied == [(ONE, "paused")], "the list proves nothing while a request may be under way"
-    remote.statuses[ONE] = "active"
+    remote.set(ONE, "active")
     await theirs.look_late()
     assert remote.statuses == {ONE: "paused"}
 
@@ -247,7 +248,7 @@ async def test_a_sequence_that_is_paused_before_its_resumption_is_told_is_not_to
     paused: list[str] = []
 
     async def after_the_first(request: Request) -> None:
-        if request.by == "ours" and request.sequence == "sq_0002" and not paused:
+        if request.by == "ours" and request.row == "sq_0002" and not paused:
             await until(lambda: (ONE, "active") in remote.applied)
             paused.append((await theirs.say(f"pause {ONE}")).title)
 
@@ -268,7 +269,7 @@ async def test_a_failed_pause_before_a_resumption_is_told_is_never_without_an_en
     failed: list[OutreachError] = []
 
     async def before(request: Request) -> None:
-        if request.by == "ours" and request.sequence == "sq_0002" and not failed:
+        if request.by == "ours" and request.row == "sq_0002" and not failed:
             await until(lambda: (ONE, "active") in remote.applied)
             with pytest.raises(OutreachError) as failure:
                 await theirs.say(f"pause {ONE} for 2h")

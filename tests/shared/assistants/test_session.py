@@ -157,7 +157,7 @@ async def test_no_changing_command_writes_anything(harness: CommandHarness, line
         pass
     else:
         assert result.refused
-    assert {method for method, _, _ in harness.service.requests} <= {"GET"}
+    assert {one.method for one in harness.service.requests} <= {"GET"}
     assert await harness.entries() == []
     assert await harness.timers() == []
 

@@ -104,7 +104,7 @@ async def test_a_recent_reply_is_found_with_one_request(
     assert card.quote == "Yes, call me."
     assert [one for one in harness.service.asked("GET") if one == "/leads"] == ["/leads"]
     # The reply says that the lead is interested, so that the first page of those is enough.
-    assert harness.service.requests[-1][2] == {"status": "interested", "limit": "100"}
+    assert harness.service.requests[-1].values == {"status": "interested", "limit": "100"}
 
 
 async def test_a_lead_is_found_by_name(harness: CommandHarness) -> None:
