@@ -347,7 +347,7 @@ class Story:
             await self._reply_is_claimed()
             await self._guardrail_pauses()
         except (Missing, aiohttp.ClientError, TimeoutError) as error:
-            self._say(f"The story stops here: {error or 'no answer'}. The demo goes on.")
+            self._say(f"The story stops here: {str(error) or 'no answer'}. The demo goes on.")
 
     async def _calm_minute(self) -> None:
         self._say(
@@ -431,7 +431,7 @@ class Story:
         """Wait for a button, which may be behind ⋯, that no message had before; gives what a click on it names."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < deadline:
-            for ts, message in reversed((await self._messages()).items()):
+            for ts, message in reversed([*(await self._messages()).items()]):
                 button = _offered(message).get(label)
                 if button and label not in _offered(self._before.get(ts, {})):
                     return {"ts": ts, **button}

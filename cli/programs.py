@@ -64,16 +64,6 @@ def seconds(text: str) -> float:
     return given
 
 
-def duration(text: str) -> float:
-    """Read `30m`, `24h` or `7d` as seconds."""
-    from shared.text.tokenize import parse_duration
-
-    span = parse_duration(text)
-    if span is None:
-        raise _refused(f"{text!r} isn't a duration like 24h")
-    return span.total_seconds()
-
-
 def moment(text: str) -> float:
     """Read a date or a time in ISO 8601, in UTC unless it names an offset, as seconds of the Unix epoch."""
     from datetime import UTC, datetime
@@ -264,12 +254,6 @@ _ALL = (
             ),
             value("events", "EVENT|ID", "events (default: all); with rotate and forget: ids", nargs="*"),
             value("--url", "URL", "the bot's public https address, …/webhooks/outreach"),
-            value(
-                "--after",
-                "24h",
-                "with rotate and forget: accept deliveries with the old secret for this long",
-                type=duration,
-            ),
             flag("--show-secret", "print the secret too"),
             flag(
                 "--yes",
@@ -283,7 +267,7 @@ _ALL = (
             "webhooks create --url https://ops.example.com/webhooks/outreach interested paused-domains",
             "webhooks list",
             "webhooks rotate",
-            "webhooks forget wh_8f2 --after 24h",
+            "webhooks forget wh_8f2",
         ),
     ),
     Program(

@@ -7,7 +7,6 @@ subscription of the same address needs --yes.
 from __future__ import annotations
 
 import asyncio
-import time
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -79,17 +78,17 @@ class _Webhooks:
     """The end of each secret that is being replaced, by id, in Unix seconds."""
 
     async def list(self) -> Result:
-        configured = len(self.workspace.webhook_secrets)
         rows, data = [], []
         for made in self.stored.values():
-            end = self.ends.get(made.id)
-            rows.append(Row((made.id, made.url, ", ".join(made.events), _when(end) if end else "")))
-            data.append(self._row(made, accepted_until=_iso(end)))
-        titles = columns("Id", "URL", "Events", "Accepted until")
+            end = moment(self.ends[made.id]) if made.id in self.ends else None
+            until = show_time(end, now=datetime.now(UTC)) if end else ""
+            rows.append(Row((made.id, made.url, ", ".join(made.events), until)))
+            data.append(self._row(made, accepted_until=end and end.isoformat()))
+        configured = len(self.workspace.webhook_secrets)
         card = Card(
             title=show_number(len(rows), "webhook subscription"),
             text=(f"{configured} more secrets come from the settings.",) if configured else (),
-            table=Table(titles, tuple(rows)) if rows else None,
+            table=Table(columns("Id", "URL", "Events", "Accepted until"), tuple(rows)),
             footer="Subscriptions made with `outreach webhooks create`. The service can't list them.",
         )
         return Result(card=card, rows=tuple(data))
@@ -98,52 +97,38 @@ class _Webhooks:
         url, name = self.options.url, self.workspace.name
         own = f"{PATH}/{name}"
         expected = PATH if name == self.settings.default_workspace else own
-        twins = [made.id for made in self.stored.values() if made.url.rstrip("/") == url.rstrip("/")]
+        doubts = []
         # A proxy may put a prefix before the bot's paths, so the end counts.
         if not urlsplit(url).path.rstrip("/").endswith((expected, own)):
-            self._must_be_meant(
-                f"the bot receives deliveries of workspace {name} at …{expected}, and {url} has a different path. "
-                "Add --yes if a proxy maps one to the other."
-            )
-        if twins:
-            self._must_be_meant(
-                f"{url} is already subscribed ({', '.join(twins)}). The service can neither list nor delete subscriptions, "
-                "so a second one would deliver every event twice, permanently. Add --yes to do it anyway."
-            )
+            doubts.append(f"the bot receives deliveries of workspace {name} at …{expected}.")
+        if twins := [made.id for made in self.stored.values() if made.url.rstrip("/") == url.rstrip("/")]:
+            doubts.append(f"{url} is already subscribed ({', '.join(twins)}): every event would come twice.")
+        if doubts and not self.options.yes:
+            # Asked like this on a terminal, too: the service can't delete what was subscribed by mistake.
+            raise Failed(" ".join([*doubts, "Add --yes to do it anyway."]))
         made = await self._subscribe(url, self.options.events)
         secret = made.secret if self.options.show_secret else "stored in the database, for the bot"
         facts = (Fact("Id", made.id), Fact("Events", ", ".join(made.events)), Fact("Secret", secret))
         return _done(f"Subscribed {made.url}", [self._row(made)], facts=facts)
 
     async def forget(self) -> Result:
-        chosen, after = self._chosen(), self.options.after or 0.0
-        when = f"from {_when(time.time() + after)} on" if after else "from now on"
-        secrets = ", ".join(f"{made.id} ({made.url})" for made in chosen)
-        self._confirm(
-            f"Forget the secrets of {secrets}? Deliveries signed with them will be rejected with 401 {when}."
-        )
-        await self.kept.forget(self.workspace.name, [made.id for made in chosen], after=after)
+        chosen = self._chosen()
         ids = ", ".join(made.id for made in chosen)
-        stays = "The service keeps sending them until you remove the subscription there."
-        return _done(
-            f"{ids} will be forgotten" if after else f"Forgot {ids}",
-            [*map(self._row, chosen)],
-            text=(f"Running bots reject its deliveries {when}. {stays}",),
-        )
+        self._confirm(f"Forget the secrets of {ids}? Their deliveries will be rejected with 401.")
+        await self.kept.forget(self.workspace.name, [made.id for made in chosen])
+        text = "The service keeps sending them until you remove the subscription there."
+        return _done(f"Forgot {ids}", [*map(self._row, chosen)], text=(text,))
 
     async def rotate(self) -> Result:
         """Make a new subscription for each of those that count, and end the old secrets."""
-        after = GRACE_SECONDS if self.options.after is None else self.options.after
         old = self._chosen() or [made for made in self.stored.values() if made.id not in self.ends]
         if not old:
             raise Failed(
                 f"workspace {self.workspace.name} has no subscription of its own. `webhooks create --url URL` makes one."
             )
-        end = time.time() + after if after else None
-        until = f"until {_when(end)}" if end else "no longer"
         self._confirm(
             f"Subscribe {', '.join(made.url for made in old)} again, with a new secret? The bot accepts the old secret "
-            f"{until}. The service can't delete the old subscription: it delivers every event twice until its support does."
+            "for 24 hours. The service can't delete the old subscription: it delivers every event twice until its support does."
         )
         facts, rows = [], []
         for replaced in old:
@@ -151,29 +136,23 @@ class _Webhooks:
             # The new one first, so that there is no moment in which no secret is accepted.
             made = await self._subscribe(replaced.url, events)
             # Each by itself: if the next one fails, this one is done.
-            await self.kept.forget(self.workspace.name, [replaced.id], after=after)
+            await self.kept.forget(self.workspace.name, [replaced.id], after=GRACE_SECONDS)
             facts.append(Fact(replaced.id, f"replaced by {made.id}"))
-            rows.append(self._row(made, replaces=[replaced.id], accepted_until=_iso(end)))
+            rows.append(self._row(made, replaces=[replaced.id]))
         text = (
-            f"The bot accepts the old secret {until}.",
             f"Ask the service's support to delete {', '.join(made.id for made in old)}.",
             "Until then it delivers every event twice, and the bot posts it once.",
         )
         return _done(f"Rotated {show_number(len(rows), 'secret')}", rows, text=text, facts=tuple(facts))
-
-    def _must_be_meant(self, doubt: str) -> None:
-        if not self.options.yes:
-            raise Failed(doubt)
 
     def _confirm(self, question: str) -> None:
         confirm(question, yes=self.options.yes)
 
     def _chosen(self) -> Sequence[Subscription]:
         """The subscriptions that the command line names; raises `Failed` for an unknown one."""
-        ids = dict.fromkeys(self.options.events)
-        if missing := [name for name in ids if name not in self.stored]:
+        if missing := [name for name in self.options.events if name not in self.stored]:
             raise Failed(f"workspace {self.workspace.name} has no subscription {', '.join(missing)}")
-        return [self.stored[name] for name in ids]
+        return [made for made in self.stored.values() if made.id in self.options.events]
 
     def _row(self, made: Subscription, **more: object) -> dict[str, object]:
         # Only on request: terminals keep what scrolled by, and CI keeps its logs.
@@ -206,14 +185,6 @@ class _Webhooks:
 
 def _done(title: str, rows: Sequence[Mapping[str, object]], **about: Any) -> Result:
     return Result(card=Card(title=title, tone=Tone.GOOD, **about), rows=tuple(rows))
-
-
-def _when(at: float) -> str:
-    return show_time(moment(at), now=datetime.now(UTC))
-
-
-def _iso(at: float | None) -> str | None:
-    return moment(at).isoformat() if at else None
 
 
 def _must_be_web_address(url: str | None) -> None:

@@ -310,7 +310,7 @@ class OutreachClient:
             is_large = len(reply.body) > LARGE_BODY_BYTES
             return await decode_in_thread(lambda: read(decipher(reply, request)), is_large=is_large)
         except OutreachError as error:
-            self._http.show(reply, error)
+            error.headers, error.body = reply.headers, reply.body
             if isinstance(error, RateLimited):
                 self.counts.throttled += 1
                 await self._pacer.throttled(error.retry_after)

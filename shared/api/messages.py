@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import urlsplit
 
 from .errors import (
     InvalidRequest,
@@ -34,6 +33,7 @@ LONGEST_INTEGER = 1000
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 KEY = re.compile(r"[\x21-\x7e]+")
+BASE_URL = re.compile(r"https?://[^\s/@?#]+(/[^\s@?#]*)?/v1")
 SECONDS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 
 
@@ -80,12 +80,9 @@ class Reply:
         return replace(self, headers=headers, body=self.body.replace(key.encode(), b"[key]"))
 
     def retry_after(self, *, default: float = 1.0) -> float:
-        """Seconds that `Retry-After` asks for, a number or an HTTP date (against the reply's own clock)."""
+        """Seconds that `Retry-After` asks for; the default for what isn't a number."""
         text = self.headers.get("retry-after", "").strip()
-        if SECONDS.fullmatch(text):
-            return float(text)
-        until, now = read_date(text), read_date(self.headers.get("date", ""))
-        return max(0.0, (until - now).total_seconds()) if until and now else default
+        return float(text) if SECONDS.fullmatch(text) else default
 
 
 def read_date(text: str) -> datetime | None:
@@ -99,14 +96,13 @@ def read_date(text: str) -> datetime | None:
 
 def check_base_url(text: str) -> str:
     """The base address without a trailing slash; raises ValueError that says how to fix it."""
-    parts = urlsplit(text.strip())
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError("The base URL must be a web address such as https://api.example.com/v1")
-    if parts.username or parts.password or parts.query or parts.fragment:
-        raise ValueError("The base URL must not contain a user, password, query or fragment. It ends in /v1.")
-    if not parts.path.rstrip("/").endswith("/v1"):
-        raise ValueError(f"The base URL must end in /v1. Try {parts.scheme}://{parts.netloc}/v1")
-    return text.strip().rstrip("/")
+    address = text.strip().rstrip("/")
+    if not BASE_URL.fullmatch(address):
+        raise ValueError(
+            "The base URL must be a web address that ends in /v1, such as https://api.example.com/v1, "
+            "without a user, password, query or fragment"
+        )
+    return address
 
 
 def check_api_key(text: str) -> str:
@@ -204,24 +200,13 @@ def _refusal(reply: Reply, request: Request) -> OutreachError:
         case 404:
             return NotFound(message, **about)
         case status if status < 400:
-            place = _place(reply.headers.get("location", ""))
             return Refused(
-                f"The service redirects to {place}. The redirect was not followed.",
+                "The service redirects to another address. The redirect was not followed.",
                 hint="If the service has moved, pass its new address as `base_url`.",
                 argument="base_url",
                 **about,
             )
     return Refused(message or f"The service refused the request ({reply.status}).", **about)
-
-
-def _place(location: str) -> str:
-    """Name the target of a redirect, without its query, which may carry secrets."""
-    try:
-        parts = urlsplit(location)
-        host = f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname
-    except ValueError:
-        return "another address"
-    return plain(f"{parts.scheme}://{host}{parts.path}" if host else parts.path) or "another address"
 
 
 def plain(text: str) -> str:

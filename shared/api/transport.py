@@ -43,8 +43,6 @@ _WORDS_BY_NAME = {
     "InvalidURL": "the address is not valid",
 }
 """The errors of aiohttp, by which Slack is asked; it is not imported for them."""
-NO_CURE = "Tell the service's support: no setting helps."
-"""The hint where a `[fields]` line would change nothing."""
 ENCODING = "gzip"
 GZIP_WINDOW = 16 + zlib.MAX_WBITS
 """The format of gzip, as zlib.h names it."""
@@ -127,13 +125,7 @@ class Http:
         finally:
             await response.aclose()
         headers = {name.lower(): value for name, value in response.headers.items()}
-        reply = Reply(status=response.status_code, headers=headers, body=body)
-        return reply if response.is_success else reply.without(self._key)
-
-    def show(self, reply: Reply, error: OutreachError) -> None:
-        """Give an error the headers and the body that it is about, without the key."""
-        redacted = reply.without(self._key)
-        error.headers, error.body = redacted.headers, redacted.body
+        return Reply(status=response.status_code, headers=headers, body=body).without(self._key)
 
 
 class _Sending:
@@ -176,13 +168,8 @@ def _tls() -> ssl.SSLContext:
 
 
 async def _read(response: httpx.Response, request: Request) -> bytes:
-    """The body, up to the limit; nothing where it can't be decoded and isn't needed."""
+    """The body, up to the limit; one in an encoding that wasn't asked for stays packed, and can't be read."""
     encoding = response.headers.get("content-encoding", "").strip().lower()
-    if encoding not in {"", "identity", ENCODING}:
-        if response.is_success and request.needs_body:
-            message = f"returned the content encoding {plain(encoding)!r}, which wasn't requested."
-            raise Unreadable(message, endpoint=request.endpoint, hint=NO_CURE)
-        return b""
     if response.is_stream_consumed:  # of a transport in place of connections: it has been unpacked
         return response.content
     most, body = LARGEST_ANSWER_BYTES, bytearray()
@@ -195,7 +182,9 @@ async def _read(response: httpx.Response, request: Request) -> bytes:
             raise httpx.DecodingError(str(error)) from error
         if len(body) > most:
             message = f"returned more than {most // 10**6} MB, which was not read."
-            raise Unreadable(message, endpoint=request.endpoint, hint=NO_CURE)
+            # Another hint than usual: a `[fields]` line would change nothing.
+            hint = "Tell the service's support: no setting helps."
+            raise Unreadable(message, endpoint=request.endpoint, hint=hint)
     return bytes(body)
 
 

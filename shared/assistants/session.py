@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from shared.api.client import OutreachClient
 from shared.assistants.quoting import NOTICE, answer, quote, summary
@@ -25,9 +25,6 @@ from shared.records.records import RecordsUnavailable
 from shared.settings import Settings, UnknownWorkspace
 from shared.text.tokenize import names_workspace
 
-if TYPE_CHECKING:
-    from shared.store.history import Records
-
 CALL_SECONDS = 30.0
 """Seconds that a call may take, however slow the service is."""
 LONGEST_NAME, LONGEST_TEXT = 60, 2_000
@@ -36,8 +33,6 @@ WORDS, WORKSPACE = "words", "workspace"
 MISFIT = f"It takes {WORDS} (what a person types after the command) and {WORKSPACE} (a name), both text."
 ONLY_READING = "Assistants can only read. A person makes changes, with a command of their own."
 
-# The client and the records are handed on with the methods that only read, named here: a method that is forgotten
-# counts as a change.
 CLIENT_READS = frozenset(
     [
         "list_sequences",
@@ -51,39 +46,7 @@ CLIENT_READS = frozenset(
         "service_time",
     ]
 )
-RECORDS_READS = frozenset(
-    [
-        "bot_is_running",
-        "summary",
-        "open_replies",
-        "own_replies",
-        "claim_counts",
-        "interested_replies",
-        "last_reply",
-        "claim_times",
-        "done_counts",
-        "domain_past",
-        "domain_sequences",
-        "last_changes",
-        "arrivals",
-        "period",
-        "subscriptions",
-        "digest_at",
-        "audit",
-        "last_undoable",
-        "change_with_number",
-        "timers",
-    ]
-)
-PARTS = {
-    "changes": frozenset({"revisions"}),
-    "domains": frozenset({"reports", "changes", "broken", "broken_since"}),
-    "guardrails": frozenset(
-        ["rules", "switches", "incidents", "happenings", "samples", "heard_since", "past"]
-    ),
-    "turns": frozenset({"absences"}),
-}
-"""The parts of the records, with the methods of each that only read."""
+"""The client's methods that only read. They are named: one that is forgotten counts as a change."""
 
 
 class CallError(Exception):
@@ -111,7 +74,6 @@ class Assistant:
         self._settings, self._seconds = settings, seconds
         self._own = contexts[settings.default_workspace]
         self._actor = replace(self._own.actor, via=ASSISTANT)
-        # A second bar: a command that writes without asking finds no method that does.
         self._contexts = {
             name: reading_only(replace(context, actor=self._actor)) for name, context in contexts.items()
         }
@@ -119,31 +81,24 @@ class Assistant:
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Outcome:
         """Carry out a call; whatever goes wrong is told as an outcome."""
         invocation: Invocation | None = None
-        told = "refused: not a valid call"
         effect: Effect = "refused"
         try:
             invocation = read_call(name, arguments)
-            result = await self._carry_out(invocation)
+            outcome, reason = await self._carry_out(invocation)
+            effect = "refused" if outcome.failed else "read"
         except (CallError, UsageError) as error:
             why = {"problem": {"why": quote(str(error))}}  # which may repeat what was in the call
             outcome = Outcome(why, f"The call was refused. {NOTICE}", failed=True)
+            reason = "refused: not a valid call"
         except WouldChangeError:
-            told, outcome = "refused: it would change something", _failure(ONLY_READING)
+            outcome, reason = _failure(ONLY_READING), "refused: it would change something"
         except TimeoutError:
-            told, effect = "failed: took too long", "failed"
             outcome = _failure("The outreach service takes too long. Try again in a moment.")
+            effect, reason = "failed", "failed: took too long"
         except Exception as error:  # noqa: BLE001 # of an error of ours the client is told no more than that
-            told, effect = f"failed: {type(error).__name__}", "failed"
             failed = Result(error_card(error), problem=Problem("failed"))
             outcome = _outcome(cast("Invocation", invocation).command, failed)
-        else:
-            outcome, told, effect = (
-                _outcome(invocation.command, result),
-                f"read {len(result.rows):,} rows",
-                "read",
-            )
-            if result.problem:
-                told, effect = f"refused: {result.problem.text}", "refused"
+            effect, reason = "failed", f"failed: {type(error).__name__}"
         workspace = self._settings.default_workspace
         with contextlib.suppress(UnknownWorkspace):
             workspace = self._settings.workspace(invocation.workspace if invocation else None).name
@@ -152,7 +107,7 @@ class Assistant:
             actor=self._actor,
             workspace=workspace,
             command=invocation.line if invocation else name[:LONGEST_NAME],
-            result=told,
+            result=reason,
             effect=effect,
         )
         try:
@@ -163,7 +118,7 @@ class Assistant:
             )
         return outcome
 
-    async def _carry_out(self, invocation: Invocation) -> Result:
+    async def _carry_out(self, invocation: Invocation) -> tuple[Outcome, str]:
         # Before anything is read: a refused change costs the service no request.
         if invocation.changes:
             raise WouldChangeError
@@ -173,7 +128,8 @@ class Assistant:
         # What asks would change something; the one who could confirm it isn't here.
         if isinstance(done, Question):
             raise WouldChangeError
-        return done
+        reason = f"refused: {done.problem.text}" if done.problem else f"read {len(done.rows):,} rows"
+        return _outcome(invocation.command, done), reason
 
 
 def _outcome(command: Command, result: Result) -> Outcome:
@@ -227,27 +183,18 @@ def read_call(name: str, given: Mapping[str, Any]) -> Invocation:
     return parse(" ".join(filter(None, (name, words, workspace and f"@{workspace}"))))
 
 
-class _Reading:
-    def __init__(self, inner: Any, reads: frozenset[str], parts: dict[str, frozenset[str]]) -> None:
-        self._inner, self._reads, self._parts = inner, reads, parts
+class _ReadingClient:
+    """The client with its reading methods alone: a second bar, should a command write without asking."""
+
+    def __init__(self, client: OutreachClient) -> None:
+        self._client = client
 
     def __getattr__(self, name: str) -> Any:
-        if name in self._parts:
-            return _Reading(getattr(self._inner, name), self._parts[name], {})
-        if name in self._reads:
-            return getattr(self._inner, name)
-        raise WouldChangeError(name)
-
-
-class _ReadingRecords(_Reading):
-    async def record(self, entry: AuditEntry) -> None:
-        """Refusals and failures go unrecorded here: each call is recorded with its result."""
-        if entry.effect not in {"refused", "failed"}:
-            raise WouldChangeError("record")
+        if name not in CLIENT_READS:
+            raise WouldChangeError(name)
+        return getattr(self._client, name)
 
 
 def reading_only(context: CommandContext) -> CommandContext:
-    """Return the same context, in which a change raises `WouldChangeError` instead of being made."""
-    records = cast("Records", _ReadingRecords(context.records, RECORDS_READS, PARTS))
-    client = cast("OutreachClient", _Reading(context.client, CLIENT_READS, {}))
-    return replace(context, client=client, records=records)
+    """Return the same context, in which a request that changes something raises `WouldChangeError` instead."""
+    return replace(context, client=cast("OutreachClient", _ReadingClient(context.client)))

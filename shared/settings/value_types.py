@@ -85,23 +85,15 @@ def parse_host_port(text: str) -> tuple[str, int] | None:
     return match[1] or match[2], int(match[3])
 
 
-def parse_resolver(text: str) -> tuple[str, int] | None:
-    """Address and port of a resolver: `9.9.9.9`, `127.0.0.1:5353`, `::1`, `[::1]:5353`; None for a name."""
-    text = text.strip()
-    bare = text[1:-1] if text.startswith("[") and text.endswith("]") else text
-    address, port = parse_host_port(text) or (bare, 53)
-    try:
-        return str(ip_address(address)), port
-    except ValueError:
-        return None
-
-
 def _resolver(text: str) -> str:
-    place = parse_resolver(text)
-    if place is None:
-        raise wrong("is not the address of a resolver.", "Write 9.9.9.9, 127.0.0.1:5353 or [::1]:5353.")
-    address, port = place
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+    text = text.strip()
+    address, port = parse_host_port(text) or (text, 53)
+    try:
+        is_v6 = ip_address(address).version == 6
+    except ValueError:
+        fix = "Write 9.9.9.9, 127.0.0.1:5353 or [::1]:5353."
+        raise wrong("is not the address of a resolver.", fix) from None
+    return f"[{address}]:{port}" if is_v6 else f"{address}:{port}"
 
 
 def _lead_page(text: str) -> str:
@@ -111,10 +103,8 @@ def _lead_page(text: str) -> str:
     # An address in the place of the host would choose where the link leads.
     if {"@", "{"} & {*_parts(text, {"https"}, problem, fix).netloc}:
         raise wrong(problem, fix)
-    if EMAIL_FIELD not in text:
-        raise wrong("doesn't contain {email}.", "Put {email} in place of the lead's address.")
-    if "{" in text.replace(EMAIL_FIELD, "") or len(text) > LONGEST_PAGE:
-        raise wrong("has other placeholders than {email}, or is too long.", "Use only {email}.")
+    if text.count("{") != text.count(EMAIL_FIELD) or EMAIL_FIELD not in text or len(text) > LONGEST_PAGE:
+        raise wrong("has no {email}, has another placeholder, or is too long.", "Use only {email}.")
     return text
 
 

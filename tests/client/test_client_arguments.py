@@ -16,11 +16,11 @@ from tests.client.scripted_server import Answer, ScriptedServer
 @pytest.mark.parametrize(
     ("address", "fix"),
     [
-        ("https://api.x.io", "https://api.x.io/v1"),
-        ("https://api.x.io/v2", "https://api.x.io/v1"),
+        ("https://api.x.io", "ends in /v1"),
+        ("https://api.x.io/v2", "ends in /v1"),
         ("api.x.io/v1", "web address"),
         ("ftp://api.x.io/v1", "web address"),
-        ("https://user:word@api.x.io/v1", "must not contain a user"),
+        ("https://user:word@api.x.io/v1", "without a user"),
         ("https://api.x.io/v1?x=1", "query"),
         ("", "web address"),
     ],
