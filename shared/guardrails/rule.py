@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from enum import StrEnum
 from functools import lru_cache
@@ -72,6 +71,23 @@ class Comparison(StrEnum):
     BROKEN = "broken"
 
 
+_ANSWERS = (Metric.POSITIVE, Metric.REPLIES)
+_FORMS: Mapping[Comparison, tuple[Iterable[Metric], str]] = {
+    Comparison.RATE_ABOVE: (EVENT_OF, "{metric} > {limit}% of at least {sends} sends in {window}"),
+    Comparison.RATE_BELOW: (_ANSWERS, "{metric} < {limit}% of at least {sends} sends in {window}"),
+    Comparison.COUNT_ABOVE: (EVENT_OF, "{metric} > {limit} in {window}"),
+    Comparison.SILENCE: ((Metric.REPLIES,), "no {metric} after {sends} sends in {window}"),
+    Comparison.BELOW_BASELINE: (
+        _ANSWERS,
+        "{metric} < {limit}% of baseline over at least {sends} sends in {window}",
+    ),
+    Comparison.LEVEL_BELOW: ((Metric.HEALTH,), "{metric} < {limit}"),
+    Comparison.FALL: ((Metric.HEALTH,), "{metric} falls {limit} in {window}"),
+    Comparison.BROKEN: ((Metric.DNS,), "{metric} is broken"),
+}
+"""The sentence of each comparison, written and read, with the metrics that it can be about."""
+
+
 @frozen
 class Condition:
     """`limit` is in per cent for rates, a count or a score else; `sends` is the least for which a rate counts."""
@@ -83,19 +99,12 @@ class Condition:
     window: timedelta = timedelta()
 
     def __str__(self) -> str:
-        window, limit = show_window(self.window), show_limit(self.limit)
-        enough = f"at least {self.sends} sends in {window}"
-        sentences = {
-            Comparison.RATE_ABOVE: f"{self.metric} > {limit}% of {enough}",
-            Comparison.RATE_BELOW: f"{self.metric} < {limit}% of {enough}",
-            Comparison.COUNT_ABOVE: f"{self.metric} > {limit} in {window}",
-            Comparison.SILENCE: f"no replies after {self.sends} sends in {window}",
-            Comparison.BELOW_BASELINE: f"{self.metric} < {limit}% of baseline over {enough}",
-            Comparison.LEVEL_BELOW: f"{self.metric} < {limit}",
-            Comparison.FALL: f"{self.metric} falls {limit} in {window}",
-            Comparison.BROKEN: f"{self.metric} is broken",
-        }
-        return sentences[self.test]
+        return _FORMS[self.test][1].format(
+            metric=self.metric,
+            limit=show_limit(self.limit),
+            sends=self.sends,
+            window=show_window(self.window),
+        )
 
 
 @frozen
@@ -159,23 +168,12 @@ def show_window(span: timedelta) -> str:
     return f"{minutes // 60}h" if minutes % 60 == 0 else f"{minutes}m"
 
 
-def default_name(rule: Rule) -> str:
-    """`bounces-5`, `no-replies-200`, `health-60`: by what the rule is about."""
-    condition = rule.condition
-    if condition.test is Comparison.BROKEN:
-        return f"{condition.metric}-broken"
-    word = "no-replies" if condition.test is Comparison.SILENCE else condition.metric.replace(" ", "-")
-    word = {Comparison.BELOW_BASELINE: f"{word}-baseline", Comparison.FALL: f"{word}-fall"}.get(
-        condition.test, word
-    )
-    limit = condition.sends if condition.test is Comparison.SILENCE else condition.limit
-    return f"{word}-{show_limit(limit)}"
-
-
 LONGEST = 600
 SHORTEST_WINDOW, LONGEST_WINDOW = timedelta(hours=1), timedelta(days=30)
 ENOUGH_SENDS = 50
-PER_DAY, PER_DAY_ACT, SEQUENCES_AT_ONCE = 5, 3, 2
+PER_DAY = {Action.TELL: 0, Action.SUGGEST: 5, Action.ACT: 3}
+"""The usual limit. A notice changes nothing, and comes once per incident: it needs none."""
+SEQUENCES_AT_ONCE = 2
 EXAMPLE = "suggest pausing sequence when bounces > 5% of at least 50 sends in 24h"
 RULES = 4096
 """Sentences whose rules are remembered: jobs parse those of all workspaces at every look."""
@@ -196,9 +194,9 @@ def parse(text: str) -> Rule:
     """The rule that a sentence says. Raises `Misunderstood`, and nothing else, whatever the text."""
     if len(text) > LONGEST:
         raise Misunderstood(f"That is longer than {LONGEST} characters.")
-    rule = _read(_Words(visible(text)))
+    rule = _Sentence(text).rule()
     condition, by_health = rule.condition, rule.condition.metric is Metric.HEALTH
-    is_rate = condition.test in {Comparison.RATE_ABOVE, Comparison.RATE_BELOW, Comparison.BELOW_BASELINE}
+    is_rate = "%" in _FORMS[condition.test][1]
     has_window = condition.test not in {Comparison.LEVEL_BELOW, Comparison.BROKEN}
     only_tells = rule.action is Action.TELL
     mistakes = {
@@ -212,6 +210,7 @@ def parse(text: str) -> Rule:
             by_health and rule.scope is Scope.SEQUENCE
         ),
         "DNS belongs to domains.": condition.metric is Metric.DNS and rule.scope is not Scope.DOMAIN,
+        "A workspace needs no name here.": rule.scope is Scope.WORKSPACE and bool(rule.only),
         "The service can't pause one inbox: pause its domain, or notify about it.": (
             not only_tells and rule.scope is Scope.INBOX
         ),
@@ -227,244 +226,141 @@ def parse(text: str) -> Rule:
     return rule
 
 
-_TOKEN = re.compile(
-    rf"[{QUOTES}](?P<name>(?:\\.|[^\\{QUOTES}])*)[{QUOTES}]|(?P<word>[<>]|[0-9.]+\s*%|[^\s,<>{QUOTES}]+|[^\s,])",
-    re.DOTALL,
-)
-_NUMBER = r"[0-9]{1,7}(?:\.[0-9]{1,4})?"
-_JOINING = frozenset(
-    [
-        "a",
-        "about",
-        "an",
-        "and",
-        "any",
-        "are",
-        "at",
-        "by",
-        "each",
-        "every",
-        "is",
-        "its",
-        "last",
-        "least",
-        "never",
-        "own",
-        "per",
-        "points",
-        "rate",
-        "score",
-        "than",
-        "the",
-        "their",
-        "times",
-        "to",
-    ]
+_FILLERS = (
+    "a about an and any are at by each every is its last least never of own per points rate score than the their "
+    "times to all pausing office outs"
 )
 """Words that may stand between the others, and that change nothing."""
-_UNITS = re.compile(r"(?:min|minute|hour|day|week|[mhdw])s?")
-_MORE = (">", "above", "over", "exceeds", "more")
-_LESS = ("<", "below", "under", "less", "fewer")
-_SCOPES = {form: scope for scope in Scope for form in (scope.value, f"{scope}s", f"{scope}es")}
-_METRICS = {metric.value: metric for metric in Metric if metric is not Metric.POSITIVE} | {
-    "bounce": Metric.BOUNCES,
-    "opt": Metric.OPT_OUTS,
-    "unsubscribes": Metric.OPT_OUTS,
-    "out": Metric.OUT_OF_OFFICE,
-    "ooo": Metric.OUT_OF_OFFICE,
-    "reply": Metric.REPLIES,
-    "positive": Metric.POSITIVE,
+_SYNONYMS = {
+    ">": "above over exceeds more",
+    "<": "below under less fewer",
+    "bounces": "bounce",
+    "opt-outs": "opt unsubscribes",
+    "out-of-office": "out ooo",
+    "replies": "reply",
+    "sends": "send",
+    "falls": "drops",
+    "when": "if",
+    "in": "within",
 }
+_PLAIN = dict.fromkeys(_FILLERS.split(), "") | {
+    word: plain for plain, words in _SYNONYMS.items() for word in words.split()
+}
+_QUOTED = re.compile(rf"[{QUOTES}]((?:\\.|[^\\{QUOTES}])*)[{QUOTES}]", re.DOTALL)
+_LENGTH = r"[0-9]{1,6} ?(?:min|minute|hour|day|week|[mhdw])s?\b"
+_COUNT = "0*[1-9][0-9]{0,6}"
+_HEAD = re.compile(
+    rf"(?P<verb>{'|'.join(VERBS)}) (?:(?P<scope>{'|'.join(Scope)})(?:e?s)?(?: (?P<only>\0[0-9]+|(?!for |when )[^ \0]+))? )?"
+    rf"(?:for (?P<duration>{_LENGTH}) )?when ",
+    re.IGNORECASE,
+)
+_LIMIT = re.compile(
+    rf"for (?P<duration>{_LENGTH})|most (?P<per_day>{_COUNT}) day|most (?P<at_once>{_COUNT}) sequences?(?: once)?"
+    r"|except(?P<except_names>(?: \0[0-9]+)+)"
+    r"|except (?P<except_hours>[^ -]+-[^ -]+(?: (?!except |most |for )\S+)?)",
+    re.IGNORECASE,
+)
 
 
-class _Words:
-    """The words of a sentence, read one after another."""
+def _in_plain_words(text: str) -> str:
+    words = re.findall(r"[<>]|[0-9.]+\s*%|[^\s,<>]+", text)
+    return " ".join(filter(None, (_PLAIN.get(word.lower(), word.replace(" ", "")) for word in words)))
+
+
+def _form(metrics: Iterable[Metric], sentence: str) -> re.Pattern[str]:
+    """What a condition of this form looks like in plain words."""
+    groups = {
+        "metric": f"(?P<metric>{'|'.join(metrics)})",
+        "limit": r"(?P<limit>[0-9]{1,7}(?:\.[0-9]{1,4})?)",
+        "sends": f"(?P<sends>{_COUNT})",
+        "window": f"(?P<window>{_LENGTH})",
+    }
+    # Without its number of sends a rate is of the usual one.
+    plain = _in_plain_words(sentence).replace("% {sends} sends", "%(?: {sends} sends)?")
+    return re.compile(plain.format(**groups) + r"(?!\S)", re.IGNORECASE)
+
+
+_CONDITIONS = {test: _form(*form) for test, form in _FORMS.items()}
+
+
+class _Sentence:
+    """A sentence in plain words, its names in quotes put aside."""
 
     def __init__(self, text: str) -> None:
-        found = _TOKEN.finditer(text)
-        self.left = deque(one for one in found if (one["word"] or "").lower() not in _JOINING)
+        self._names: list[str] = []
+        self._left = _in_plain_words(_QUOTED.sub(self._put_aside, visible(text)))
 
-    @property
-    def next(self) -> str:
-        """The next word as it is written; empty at the end, and for a name in quotes."""
-        return self.left[0]["word"] or "" if self.left else ""
+    def _put_aside(self, found: re.Match[str]) -> str:
+        self._names.append(re.sub(r"\\(.)", r"\1", found[1], flags=re.DOTALL))
+        return f" \0{len(self._names) - 1} "
 
-    def take(self, *words: str) -> str:
-        """The next word in small letters if it is one of these; else it stays, and the answer is empty."""
-        return self.left.popleft()["word"].lower() if self.next.lower() in words else ""
+    def _named(self, mark: str) -> str:
+        return self._names[int(mark[1:])] if mark.startswith("\0") else mark
 
-    def need(self, expected: str, *words: str) -> str:
-        return self.take(*words) or self.fail(expected)
+    def _take(self, pattern: re.Pattern[str]) -> dict[str, str]:
+        """The parts that the next words say; empty, and nothing taken, where these are others."""
+        found = pattern.match(self._left)
+        if not found:
+            return {}
+        self._left = self._left[found.end() :].lstrip()
+        return {name: value for name, value in found.groupdict().items() if value}
 
-    def fail(self, expected: str) -> NoReturn:
-        text = self.left[0]["name"] or self.next if self.left else ""
-        word = (
-            f"“{clip(text.lower(), length=40)}” isn't understood here"
-            if self.left
-            else "The sentence ends too early"
-        )
-        raise Misunderstood(f"{word}. Write {expected}.")
+    def _fail(self, text: str = "") -> NoReturn:
+        text = re.sub(r"\0[0-9]+", lambda mark: f'"{self._named(mark[0])}"', text or self._left)
+        raise Misunderstood(f"“{clip(text, length=40)}” isn't understood here")
 
-    def match(self, pattern: str, expected: str) -> str:
-        return self.left.popleft()[0] if re.fullmatch(pattern, self.next) else self.fail(expected)
+    def _length(self, text: str) -> timedelta:
+        return parse_duration(text) or self._fail(text)
 
-    def count(self) -> int:
-        return int(self.match("0*[1-9][0-9]{0,6}", "a whole number of 1 or more"))
-
-    def sends(self) -> int:
-        count = self.count()
-        self.need("“sends”", "sends", "send")
-        return count
-
-    def window(self) -> timedelta:
-        self.need("“in” and a length of time", "in", "within", "over")
-        return self.length()
-
-    def length(self) -> timedelta:
-        """A length of time: `24h`, `24 hours`."""
-        first, place = self.next.lower(), 1
-        if (
-            first.isdecimal()
-            and len(self.left) > 1
-            and _UNITS.fullmatch((self.left[1]["word"] or "").lower())
-        ):
-            first, place = first + self.left[1][0][0].lower(), 2
-        length = parse_duration(first)
-        if length is None or length.total_seconds() % 60:
-            self.fail("a length of time, like 24h or 7d")
-        for _ in range(place):
-            self.left.popleft()
-        return length
-
-    def name(self) -> str:
-        """The next name in quotes; empty if there is none."""
-        if not self.left or self.left[0]["name"] is None:
-            return ""
-        name = re.sub(r"\\(.)", r"\1", self.left.popleft()["name"], flags=re.DOTALL)
-        if not name.strip():
+    def rule(self) -> Rule:
+        head = self._take(_HEAD) or self._fail()
+        condition = self._condition()
+        limits: dict[str, Any] = {"duration": self._length(head["duration"])} if "duration" in head else {}
+        names: list[str] = []
+        while self._left:
+            for field, value in (self._take(_LIMIT) or self._fail()).items():
+                if field == "except_names":
+                    names += map(self._named, value.split())
+                elif field in limits:  # the later one would silently replace the earlier
+                    raise Misunderstood("The same limit is set twice.")
+                else:
+                    limits[field] = self._limit(field, value)
+        action = VERBS[head["verb"].lower()]
+        subject = {Metric.HEALTH: Scope.INBOX, Metric.DNS: Scope.DOMAIN}.get(condition.metric, Scope.SEQUENCE)
+        only = self._named(head.get("only", ""))
+        if not all(map(str.strip, names)) or ("only" in head and not only.strip()):
             raise Misunderstood("The name in quotes is empty.")
-        return name
+        usual = {"per_day": PER_DAY[action], "at_once": SEQUENCES_AT_ONCE * (action is Action.ACT)}
+        return Rule(
+            action=action,
+            scope=Scope(head.get("scope", subject).lower()),
+            only=only,
+            condition=condition,
+            except_names=tuple(names),
+            **usual | limits,
+        )
 
+    def _condition(self) -> Condition:
+        fitting = ((test, found) for test, form in _CONDITIONS.items() if (found := self._take(form)))
+        test, found = next(fitting, None) or self._fail()
+        return Condition(
+            metric=Metric(found["metric"].lower()),
+            test=test,
+            limit=float(found.get("limit", 0)),
+            sends=int(found.get("sends") or ENOUGH_SENDS * ("{sends}" in _FORMS[test][1])),
+            window=self._length(found["window"]) if "window" in found else timedelta(),
+        )
 
-def _read(words: _Words) -> Rule:
-    action = VERBS[words.need("notify, suggest or pause", *VERBS)]
-    words.take("pausing", "pause")
-    words.take("all")
-    scope = _SCOPES.get(words.take(*_SCOPES))
-    only = words.name() if scope else ""
-    if (
-        not only
-        and scope in {Scope.INBOX, Scope.DOMAIN}
-        and words.next.lower() not in {"", "for", "when", "if"}
-    ):
-        only = words.left.popleft()[0].lower()
-    if only and scope is Scope.WORKSPACE:
-        raise Misunderstood("A workspace needs no name here.")
-    limits: dict[str, Any] = {}
-    if words.take("for"):
-        limits["duration"] = words.length()
-    words.need("“when”" if scope else "sequence, inbox, domain or workspace", "when", "if")
-    condition = _condition(words)
-    excepted: list[str] = []
-    while words.left:
-        if words.take("except") and (name := words.name()):
-            while name:
-                excepted.append(name)
-                name = words.name()
-            continue
-        field, value = _limit(words)
-        if field in limits:  # the later one would silently replace the earlier
-            raise Misunderstood(f"This sets {_ONCE[field]} twice.")
-        limits[field] = value
-    # A notice changes nothing, and comes once per incident: it needs no limit.
-    usual = {Action.TELL: 0, Action.SUGGEST: PER_DAY, Action.ACT: PER_DAY_ACT}[action]
-    at_once = SEQUENCES_AT_ONCE if action is Action.ACT else 0
-    subject = {Metric.HEALTH: Scope.INBOX, Metric.DNS: Scope.DOMAIN}.get(condition.metric, Scope.SEQUENCE)
-    return Rule(
-        action=action,
-        scope=scope or subject,
-        only=only,
-        condition=condition,
-        except_names=tuple(excepted),
-        **{"per_day": usual, "at_once": at_once, **limits},
-    )
-
-
-_ONCE = {
-    "duration": "the length of a pause",
-    "except_hours": "the excepted hours",
-    "at_once": "the limit of sequences",
-    "per_day": "the limit a day",
-}
-
-
-def _limit(words: _Words) -> tuple[str, Any]:
-    """The field of a rule that the next clause limits, and its value."""
-    if words.take("for"):
-        return "duration", words.length()
-    if words.take("most"):
-        count = words.count()
-        if words.take("sequences", "sequence"):
-            words.take("once")
-            return "at_once", count
-        words.need("“a day” or “sequences at once”", "day")
-        return "per_day", count
-    start, end = (parse_time(part) for part in words.next.partition("-")[::2])
-    if start is None or end is None or start == end:
-        words.fail("“at most” or “except” with a name in quotes or hours like 20:00-08:00, or end here")
-    words.left.popleft()
-    zone = words.left.popleft()[0] if words.next and find_zone(words.next) else "UTC"
-    return "except_hours", QuietHours(start=start, end=end, zone=zone)
-
-
-def _condition(words: _Words) -> Condition:
-    if words.take("no"):
-        words.need("“replies”", "replies", "reply")
-        words.need("“after 200 sends”", "after", "in")
-        sends = words.sends()
-        return Condition(metric=Metric.REPLIES, test=Comparison.SILENCE, sends=sends, window=words.window())
-    metric = _METRICS[words.need(f"a metric ({', '.join(Metric)})", *_METRICS)]
-    while words.take("replies", "outs", "of", "office"):  # of `positive replies` and `out of office`
-        pass
-    if metric is Metric.DNS:
-        words.need("“is broken”", "broken")
-        return Condition(metric=metric, test=Comparison.BROKEN)
-    if metric is Metric.HEALTH:
-        return _health(words)
-    return _rate(words, metric, about_replies=metric in {Metric.REPLIES, Metric.POSITIVE})
-
-
-def _health(words: _Words) -> Condition:
-    falls = words.take("falls", "drops")
-    if not falls and words.need("> or <", *_MORE, *_LESS) in _MORE:
-        raise Misunderstood("Health can only be below a score, or fall.")
-    limit = float(words.match(_NUMBER, "a number"))
-    if falls:
-        return Condition(metric=Metric.HEALTH, test=Comparison.FALL, limit=limit, window=words.window())
-    return Condition(metric=Metric.HEALTH, test=Comparison.LEVEL_BELOW, limit=limit)
-
-
-def _rate(words: _Words, metric: Metric, *, about_replies: bool) -> Condition:
-    """A rate of the sends, or a count of events: replies can only be too few, what else is counted too many."""
-    is_above = words.need("> or <", *_MORE, *_LESS) in _MORE
-    text = words.match(rf"{_NUMBER}\s*%?", "a number")
-    limit = float(text.rstrip("% "))
-    if "%" not in text:
-        if not is_above or about_replies or limit != int(limit):
-            raise Misunderstood("Give a percentage of the sends, like 5%.")
-        return Condition(metric=metric, test=Comparison.COUNT_ABOVE, limit=limit, window=words.window())
-    if is_above == about_replies:
-        side = "below" if about_replies else "above"
-        raise Misunderstood(f"{metric.capitalize()} can only be {side} a percentage.")
-    test, sends = Comparison.RATE_BELOW if about_replies else Comparison.RATE_ABOVE, ENOUGH_SENDS
-    if words.take("of"):
-        if words.take("baseline"):
-            if not about_replies:
-                raise Misunderstood("Only replies can be compared with a baseline.")
-            test = Comparison.BELOW_BASELINE
-            words.need("“over at least 50 sends”", "over", "of")
-        sends = words.sends()
-    return Condition(metric=metric, test=test, limit=limit, sends=sends, window=words.window())
+    def _limit(self, field: str, value: str) -> Any:
+        if field == "duration":
+            return self._length(value)
+        if field != "except_hours":
+            return int(value)
+        hours, _, zone = value.partition(" ")
+        start, end = map(parse_time, hours.split("-"))
+        if start is None or end is None or start == end or (zone and not find_zone(zone)):
+            self._fail(value)
+        return QuietHours(start=start, end=end, zone=zone or "UTC")
 
 
 SHIPPED: Mapping[str, str] = {
@@ -519,8 +415,11 @@ def catalog(configured: Mapping[str, str], stored: Sequence[StoredRule]) -> dict
 
 
 def free_name(rule: Rule, taken: Mapping[str, object]) -> str:
-    """A name for a rule that was given none."""
-    name, number = default_name(rule), 1
+    """A name for a rule that was given none, by what it is about: `bounces-5`, `no-replies-200`, `health-60-2`."""
+    condition = rule.condition
+    words = {Comparison.SILENCE: f"no-replies-{condition.sends}", Comparison.BROKEN: "dns-broken"}
+    usual = f"{condition.metric.replace(' ', '-')}-{show_limit(condition.limit)}"
+    name, number = words.get(condition.test, usual), 1
     while (free := name if number == 1 else f"{name}-{number}") in taken:
         number += 1
     return free

@@ -17,7 +17,7 @@ from shared.guardrails.rule import (
     Misunderstood,
     Rule,
     Scope,
-    default_name,
+    free_name,
     parse,
 )
 from shared.text.sanitize import visible
@@ -34,44 +34,13 @@ def test_a_rule_about_dns_is_understood(sentence: str) -> None:
     rule = parse(sentence)
     assert (rule.scope, rule.condition) == (Scope.DOMAIN, BROKEN)
     assert str(rule) == "notify about domain when dns is broken"
-    assert default_name(rule) == "dns-broken"
+    assert free_name(rule, {}) == "dns-broken"
 
 
-@given(
-    text=st.text(max_size=200)
-    | st.lists(
-        st.sampled_from(
-            [
-                "pause",
-                "suggest",
-                "tell",
-                "sequence",
-                "domain",
-                "inbox",
-                "when",
-                "bounces",
-                "health",
-                "no",
-                "replies",
-                "<",
-                ">",
-                "5%",
-                "50",
-                "sends",
-                "in",
-                "24h",
-                "of",
-                "at",
-                "least",
-                "except",
-                '"',
-                ",",
-                "for",
-                "baseline",
-            ]
-        )
-    ).map(" ".join)
-)
+WORDS = 'pause suggest tell sequence domain inbox when bounces health no replies < > 5% 50 sends in 24h of at least except " , for baseline'
+
+
+@given(text=st.text(max_size=200) | st.lists(st.sampled_from(WORDS.split())).map(" ".join))
 def test_any_text_is_a_rule_or_refused(text: str) -> None:
     try:
         sentence = str(parse(text))
@@ -158,65 +127,27 @@ def test_a_rule_with_any_names_is_read_back_from_its_own_sentence(
     ("given", "problem"),
     [
         (
-            "stop sequence when bounces > 5% of at least 50 sends in 24h",
-            "“stop” isn't understood here. Write notify, suggest or pause.",
+            "stop sequence when bounces > 5% in 24h",
+            "“stop sequence when bounces > 5% in 24h” isn't understood",
         ),
-        (
-            "pause sequence when bounced > 4% in 12h",
-            "“bounced” isn't understood here. Write a metric",
-        ),
-        (
-            "pause inbox when health < 60",
-            "can't pause one inbox",
-        ),
-        (
-            "tell when opt-outs > 2% of at least 100 sends",
-            "The sentence ends too early. Write “in” and a length of time.",
-        ),
-        (
-            "tell when replies > 2% of at least 100 sends in 24h",
-            "can only be below",
-        ),
-        (
-            "pause sequence when bounces > 500% of at least 50 sends in 24h",
-            "A percentage must be between 0% and 100%.",
-        ),
-        ("notify about sequence when dns is broken", "DNS belongs to domains."),
-        ("notify about domain when dns is good", "“good” isn't understood here. Write “is broken”."),
-        (
-            "tell when health < 50%",
-            "“50%” isn't understood here. Write a number.",
-        ),
-        (
-            # A comma ends a clause: a decimal one must not be read as a limit of 5.
-            "tell when bounces > 5,5% in 24h",
-            "“5%” isn't understood here",
-        ),
-        (
-            "tell when positive rate is below its own baseline",
-            "“baseline” isn't understood here. Write a number.",
-        ),
-        (
-            "pause sequence for 4h when bounces > 20 in 1h for 2h",
-            "This sets the length of a pause twice.",
-        ),
-        (
-            "tell when bounces > 20 in 1h, at most 3 a day, at most 5 a day",
-            "This sets the limit a day twice.",
-        ),
-        ("suggest pausing domain for 7 moons when bounces > 5 in 1h", "“7” isn't understood here"),
-        ("pause sequence Q3 when bounces > 5 in 1h", "“q3” isn't understood here. Write “when”."),
-        ('pause workspace "Q3" when bounces > 5 in 1h', "A workspace needs no name here."),
-        ("tell when health > 60", "Health can only be below a score, or fall."),
-        ("tell when bounces < 5 in 1h", "Give a percentage of the sends, like 5%."),
-        ("tell when bounces > 5.5 in 1h", "Give a percentage of the sends, like 5%."),
-        ("tell when bounces > 5% of baseline over 50 sends in 1h", "Only replies can be compared"),
+        ("pause sequence when bounced > 4% in 12h", "“bounced > 4% in 12h” isn't understood here"),
+        ("tell when opt-outs > 2% of at least 100 sends", "“opt-outs > 2% 100 sends” isn't understood here"),
+        # A comma ends a clause: a decimal one must not be read as a limit of 5.
+        ("tell when bounces > 5,5% in 24h", "“bounces > 5 5% in 24h” isn't understood here"),
+        ("suggest pausing domain for 7 moons when bounces > 5 in 1h", "isn't understood here"),
+        ("tell when replies > 2% of at least 100 sends in 24h", "isn't understood here"),
+        ("tell when bounces > 5% of baseline over 50 sends in 1h", "isn't understood here"),
+        ("tell when health > 60", "“health > 60” isn't understood here"),
+        ("tell when bounces > 5 in 1h, but not “VIP”", '“but not "VIP"” isn\'t understood here'),
+        ("tell when bounces > 5 in 1h, except 9-9", "“9-9” isn't understood here"),
+        ("pause sequence for 4h when bounces > 20 in 1h for 2h", "The same limit is set twice."),
+        ("tell when bounces > 20 in 1h, at most 3 a day, at most 5 a day", "The same limit is set twice."),
         ('tell when bounces > 5 in 1h, except " "', "The name in quotes is empty."),
-        (
-            "tell when bounces > 5 in 1h, except 9-9",
-            "“9-9” isn't understood here. Write “at most” or “except”",
-        ),
-        ("tell when bounces > 5% of at least 0 sends in 1h", "Write a whole number of 1 or more."),
+        ("pause inbox when health < 60", "can't pause one inbox"),
+        ("pause sequence when bounces > 500% in 24h", "A percentage must be between 0% and 100%."),
+        ("notify about sequence when dns is broken", "DNS belongs to domains."),
+        ('pause workspace "Q3" when bounces > 5 in 1h', "A workspace needs no name here."),
+        ("pause sequence for 0h when bounces > 5 in 1h", "“0h” isn't understood here"),
         ("tell when bounces > 5 in 59m", "A window must be between 1h and 30d."),
         ("tell when bounces > 5 in 31d", "A window must be between 1h and 30d."),
         ("notify about sequence when health < 60", "Health belongs to inboxes and domains"),
