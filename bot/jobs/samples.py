@@ -17,8 +17,8 @@ from shared.api.client import OutreachClient
 from shared.api.errors import OutreachError
 from shared.api.models import Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
+from shared.domain.evidence import totals
 from shared.domain.snapshot import SOURCES, Snapshot, refresh, service_day
-from shared.domain.totals import totals
 from shared.domain.wall_clock import DAY, moment
 from shared.guardrails.rule import subject_key
 from shared.history.history import History

@@ -23,9 +23,9 @@ from shared.domain.dns_facts import (
     in_dns,
     problems_of,
 )
+from shared.domain.evidence import totals
 from shared.domain.health import DomainHealth, roll_up, show_counts, worst
 from shared.domain.paused_domains import advice as advice_when_paused
-from shared.domain.totals import totals
 from shared.domain_health.lookup import Lookup, resolvers_of, system_resolvers
 from shared.domain_health.report import DomainChange, DomainReport, Value
 from shared.frozen import frozen

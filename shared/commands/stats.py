@@ -185,8 +185,8 @@ async def compare(days: DayRange, context: CommandContext) -> Change:
     """The counts of full days and of those before."""
     import asyncio
 
+    from shared.domain.evidence import totals
     from shared.domain.snapshot import is_known_from
-    from shared.domain.totals import totals
 
     before = days.before
     now, past, is_known = await asyncio.gather(
@@ -216,7 +216,7 @@ def label_of(row: StatsRow, names: Mapping[str, str]) -> str:
 
 def total_facts(rows: Iterable[StatsRow], change: Change | None) -> list[Fact]:
     """The four counts with their rates, and with their changes where these are clear."""
-    from shared.domain.totals import totals
+    from shared.domain.evidence import totals
 
     total, facts = totals(rows), []
     for label, name in COUNTED.items():
@@ -335,7 +335,7 @@ async def _report(arguments: Report, context: CommandContext) -> Result:
     """Read everything concurrently. Raises `OutreachError` for the counts; other parts are gaps."""
     import asyncio
 
-    from shared.domain.totals import totals
+    from shared.domain.evidence import totals
 
     asked, name = range_of(arguments.period, context.today), context.workspace.name
     spans = _spans(asked)

@@ -93,7 +93,7 @@ async def _run(_: Status, context: CommandContext) -> Result:
 async def _look(context: CommandContext) -> Overview:
     import asyncio
 
-    from shared.domain.totals import totals
+    from shared.domain.evidence import totals
 
     async def today() -> StatsRow:
         return totals(await context.stats(context.today, context.today))

@@ -40,27 +40,22 @@ _STATES: Mapping[Code, str] = {
     Code.KEY_REVOKED: "the key of {about} is revoked",
     Code.KEY_WEAK: "the key of {about} is too weak",
 }
-_FEWER_LOOKUPS = "Remove includes that you no longer need from the {record}, or name addresses instead."
-_NEW_KEY = "Create a new key of 2,048 bits with your provider, and publish it as the {record}."
+_FEWER_LOOKUPS = "Remove includes that you no longer need from the {record}, or name addresses instead"
+_NEW_KEY = "Create a new key of 2,048 bits with your provider, and publish it as the {record}"
+_LESS = "Remove or correct {about} in the {record}"
 _ADVICE: Mapping[Code, str] = {
-    Code.NO_DOMAIN: "Ask your registrar whether {place} has expired or lost its name servers.",
-    Code.MISSING: "Add the {record} that your provider names.",
-    Code.SEVERAL: "Merge them into one {record}.",
+    Code.NO_DOMAIN: "Ask your registrar whether {place} has expired or lost its name servers",
+    Code.MISSING: "Add the {record}",
+    Code.SEVERAL: "Merge them into one {record}",
     Code.TOO_MANY_LOOKUPS: _FEWER_LOOKUPS,
     Code.TOO_MANY_VOIDS: _FEWER_LOOKUPS,
-    Code.LOOP: "Remove or correct {about} in the {record}.",
-    Code.BROKEN_INCLUDE: "Remove or correct {about} in the {record}.",
-    Code.KEY_GONE: "Restore the {record}.",
+    Code.LOOP: _LESS,
+    Code.BROKEN_INCLUDE: _LESS,
+    Code.KEY_GONE: "Restore the {record}",
     Code.KEY_INVALID: _NEW_KEY,
     Code.KEY_REVOKED: _NEW_KEY,
     Code.KEY_WEAK: _NEW_KEY,
 }
-_PUBLISH: Mapping[Code, str] = {
-    Code.MISSING: "Add this {record}: {publish}",
-    Code.SEVERAL: "Merge them into one {record}: {publish}",
-    Code.KEY_GONE: "Restore the {record}: {publish}",
-}
-"""The advice where the whole record can be given."""
 
 
 def _words(template: str, check: CheckReport) -> str:
@@ -68,7 +63,6 @@ def _words(template: str, check: CheckReport) -> str:
     return template.format(
         record=f"{kind} record at {check.place}",
         place=check.place,
-        publish=check.publish,
         count=check.count,
         about=check.about,
         in_brackets=f" ({check.about})" if check.about else "",
@@ -86,9 +80,8 @@ def advice_of(check: CheckReport) -> str:
         return ""
     # A record that was there before is put back as it was.
     code = Code.KEY_GONE if check.code is Code.MISSING and check.last_good else check.code
-    if check.publish:
-        return _words(_PUBLISH.get(code, "Replace the {record} with: {publish}"), check)
-    return _words(_ADVICE.get(code, "Correct the {record}{in_brackets}."), check)
+    text = _words(_ADVICE.get(code, "Correct the {record}{in_brackets}"), check)
+    return f"{text}: {check.publish}" if check.publish else f"{text}."
 
 
 def change_of(change: DomainChange) -> str:

@@ -1,4 +1,4 @@
-"""Statistics of counts: intervals of rates, comparisons of rates, and changes. Pure.
+"""Statistics of counts: sums, intervals of rates, comparisons of rates, and changes. Pure; None is unknown and stays unknown.
 
 The method and its assumptions are in docs/measurements.md. Uses only the standard library; tests compare it with values of scipy.
 """
@@ -6,9 +6,11 @@ The method and its assumptions are in docs/measurements.md. Uses only the standa
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from shared.api.models import StatsRow
+from shared.api.words import COUNTS
 from shared.frozen import frozen
 from shared.text.formats import UNKNOWN, show_change, show_rate
 
@@ -21,6 +23,27 @@ Z = 1.959963984540054
 NARROW = 0.005, 0.25
 """A margin below half a percentage point and below a quarter of the rate is not shown: it changes no decision."""
 TOO_FEW = "too few"
+
+
+def share(part: float | None, whole: float | None) -> float | None:
+    """`part` of `whole` as a fraction; None if either is unknown or `whole` is 0."""
+    if part is None or not whole:
+        return None
+    return part / whole
+
+
+def totals(rows: Iterable[StatsRow], *, group: str = "total") -> StatsRow:
+    """The sum of the rows; a count that one row does not know is unknown in all."""
+    known = list(rows)
+    counts: dict[str, Any] = {name: total([getattr(row, name) for row in known]) for name in COUNTS}
+    return StatsRow(group=group, **counts)
+
+
+def total(values: Sequence[int | None]) -> int | None:
+    """The sum; None if one of them is unknown."""
+    # A sum with a hole would be too low, and shown as a number that it isn't.
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) if len(numbers) == len(values) else None
 
 
 @frozen
@@ -83,10 +106,11 @@ def rate_of(part: int | None, sends: int | None) -> Rate | None:
 
 def show(part: int | None, sends: int | None) -> str:
     """A rate with its margin, for a column that is read at a glance; a dash where it is unknown."""
-    found = rate_of(part, sends)
-    if found is None and part is not None and sends and sends >= LEAST_SENDS:
-        return show_rate(part / sends)
-    return UNKNOWN if found is None and not (part is not None and sends) else str(found or TOO_FEW)
+    if found := rate_of(part, sends):
+        return str(found)
+    if part is None or not sends:
+        return UNKNOWN
+    return show_rate(part / sends) if sends >= LEAST_SENDS else TOO_FEW
 
 
 def rates_data(*, sends: int | None, replies: int | None, positive: int | None) -> dict[str, float | None]:

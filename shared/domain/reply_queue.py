@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from shared.domain.card import Action, Card
-from shared.domain.reply_states import State, state_of
 from shared.frozen import frozen
 
 MOST_QUEUED = 200
@@ -43,11 +42,7 @@ class QueuedReply:
     @property
     def is_unclaimed(self) -> bool:
         """True for one that waits for a claim."""
-        is_snoozed = self.snoozed_until is not None
-        return (
-            state_of(is_done=False, is_claimed=bool(self.claimed_by), is_snoozed=is_snoozed)
-            is State.UNCLAIMED
-        )
+        return not self.claimed_by and self.snoozed_until is None
 
 
 @frozen

@@ -29,7 +29,7 @@ from shared.api.models import NOTHING, Inbox, Lead, Page, Sequence, StatsRow, fi
 from shared.api.pace import BudgetState, Priority
 from shared.api.pipeline import LARGE_LIST_ROWS, decode_in_thread
 from shared.api.words import GROUPINGS, Grouping
-from shared.domain.totals import totals
+from shared.domain.evidence import totals
 from shared.frozen import frozen
 from shared.records.guardrails import Incident
 from shared.records.replies import InterestedReply

@@ -95,8 +95,7 @@ def _text(counts: Mapping[str, int], domains: Sequence[DomainHealth]) -> str:
     paused, inboxes = sum(domain.paused for domain in domains), sum(counts.values())
     parts = []
     if paused:
-        of = show_number(len(domains), "domain")
-        parts.append(f"All {of} paused" if paused == len(domains) > 1 else f"{paused:,} of {of} paused")
+        parts.append(f"{paused:,} of {show_number(len(domains), 'domain')} paused")
     words = {"resting": "not sending", "bad": "bad", "at_risk": "at risk", "unknown": "of unknown health"}
     troubled = [f"{counts[kind]:,} {word}" for kind, word in words.items() if counts[kind]]
     if not troubled:

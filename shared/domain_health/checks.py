@@ -86,8 +86,14 @@ def _shown(text: str) -> str:
 
 
 def _good(check: Check, records: Sequence[str]) -> CheckReport:
-    texts = tuple(map(_shown, records[:MOST_RECORDS]))
-    return CheckReport(check=check, value=Value.GOOD, code=Code.FINE, records=texts, count=len(records))
+    return CheckReport(
+        check=check,
+        value=Value.GOOD,
+        code=Code.FINE,
+        records=tuple(map(_shown, records[:MOST_RECORDS])),
+        is_whole=len(records) <= MOST_RECORDS and all(len(text) <= LONGEST_RECORD for text in records),
+        count=len(records),
+    )
 
 
 def _problem(

@@ -79,6 +79,8 @@ class LastGood:
     at: datetime
     records: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
+    is_whole: bool = False
+    """The records are there from the beginning to the end, so that they can be put back."""
 
 
 @frozen
@@ -94,6 +96,8 @@ class CheckReport:
     """The number of the records."""
     records: tuple[str, ...] = ()
     """The records in public DNS, cleaned and shortened; DKIM keys each with their selector in front."""
+    is_whole: bool = True
+    """None of the records was shortened, or left out."""
     keys: tuple[str, ...] = ()
     """The selectors of the DKIM keys that are good."""
     place: str = ""
@@ -253,7 +257,7 @@ def _with_history(check: CheckReport, last: CheckReport, at: datetime) -> CheckR
         check = replace(check, confirmed=True)  # it was, and nothing speaks against it
     last_good = last.last_good
     if check.value is Value.GOOD:
-        last_good = LastGood(at=at, records=check.records, keys=check.keys)
+        last_good = LastGood(at=at, records=check.records, keys=check.keys, is_whole=check.is_whole)
     now = replace(
         check,
         since=last.since if last.since and (last.value, last.code) == state else at,
@@ -268,11 +272,11 @@ def _with_history(check: CheckReport, last: CheckReport, at: datetime) -> CheckR
 
 def _restored(check: CheckReport, last_good: LastGood | None) -> str:
     """The record to publish: one that is gone is best put back as it was, unless only its beginning was kept."""
-    if last_good is None or check.code not in {Code.MISSING, Code.KEY_GONE}:
+    if last_good is None or not last_good.is_whole or check.code not in {Code.MISSING, Code.KEY_GONE}:
         return check.publish
     selector = f"{check.place.partition('.')[0]}: " if check.code is Code.KEY_GONE else ""
     lost = [text.removeprefix(selector) for text in last_good.records if text.startswith(selector)]
-    return check.publish if any(text.endswith("…") for text in lost) else ", ".join(lost)
+    return ", ".join(lost)
 
 
 def _is_news(before: CheckReport, now: CheckReport) -> bool:

@@ -23,7 +23,6 @@ from pydantic.config import JsonDict
 
 from shared.domain.health import Thresholds
 from shared.domain.roles import Role
-from shared.domain.themes import THEMES
 from shared.domain.wall_clock import QuietHours, moment, parse_time
 from shared.records.records import Subscription
 from shared.settings import value_types as of
@@ -168,7 +167,7 @@ class WebSection(Section):
 class DashboardSection(Section):
     """`[dashboard]`."""
 
-    theme: of.Theme = setting(THEMES[0], example="night")
+    theme: of.Theme = setting(of.THEMES[0], example="night")
     read_only: StrictBool = setting(False)
     ascii: StrictBool = setting(False)
     jitter: Annotated[float, Field(ge=0, le=0.5)] = setting(0.1)

@@ -16,7 +16,6 @@ from pydantic_core import PydanticCustomError
 from shared.api.event_kinds import EVENTS
 from shared.commands.base import ALIASES, COMMANDS
 from shared.domain.roles import Role
-from shared.domain.themes import NOTIFICATIONS, THEMES
 from shared.domain.wall_clock import find_zone, parse_time
 from shared.guardrails.rule import EXAMPLE, NAME, Misunderstood, parse
 from shared.storage.config_file import sqlite_file
@@ -257,7 +256,10 @@ GuardrailName = Annotated[
     ),
 ]
 GuardrailRule = Annotated[str, AfterValidator(_guardrail)]
+THEMES = ("night", "day", "contrast")
 Theme = Annotated[str, _one_of(THEMES, "is not a theme.")]
+NOTIFICATIONS = ("off", "osc9")
+"""The ways to notify the desktop: not at all, or by the sequence that most terminals know."""
 Notifications = Annotated[str, _one_of(NOTIFICATIONS, "is not a way to notify.")]
 Seconds = Annotated[float, Field(ge=1, le=86_400)]
 Resource = Literal["sequence", "inbox", "stats", "lead"]

@@ -12,7 +12,6 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from shared.domain.rota import next_of
 from shared.domain.wall_clock import moment
 from shared.frozen import frozen
 from shared.records.audit import Absence, Actor
@@ -62,8 +61,9 @@ def take(tx: Transaction, candidates: Candidates, *, passed: Collection[str] = (
     free = {*candidates.people} - candidates.gone - away - {*passed}
     if not free:
         return Turn()
-    last = str(facts.lock(tx, ROTA, candidates.rota).get("last", ""))
-    owner = next_of(candidates.people, last=last, free=free)
+    people, last = candidates.people, str(facts.lock(tx, ROTA, candidates.rota).get("last", ""))
+    start = people.index(last) + 1 if last in people else 0
+    owner = next((one for one in (*people[start:], *people[:start]) if one in free), "")
     facts.put(tx, ROTA, candidates.rota, {"last": owner})
     return Turn(owner=owner, name=candidates.names.get(owner, ""))
 

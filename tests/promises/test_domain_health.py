@@ -193,12 +193,12 @@ async def test_the_card_of_a_paused_domain_says_when_it_sends_again_and_is_well(
 
 
 CAUSES = {
-    "no_mx": ("mx", "Add the MX record at useacme.example that your provider names."),
-    "no_spf": ("spf", "Add this TXT record at useacme.example: v=spf1 include:_spf.google.com ~all"),
+    "no_mx": ("mx", "Add the MX record at useacme.example."),
+    "no_spf": ("spf", "Add the TXT record at useacme.example: v=spf1 include:_spf.google.com ~all"),
     "second_spf": ("spf", f"Merge them into one TXT record at useacme.example: {MERGED}"),
     "invalid_spf": ("spf", "Correct the TXT record at useacme.example (inclde:_spf.google.com)."),
     "too_many_lookups": ("spf", "Remove includes that you no longer need from the TXT record at"),
-    "no_dmarc": ("dmarc", "Add this TXT record at _dmarc.useacme.example: v=DMARC1; p=none"),
+    "no_dmarc": ("dmarc", "Add the TXT record at _dmarc.useacme.example: v=DMARC1; p=none"),
     "weak_dkim": ("dkim", "publish it as the TXT record at google._domainkey.useacme.example."),
     "gone": ("mx", "Ask your registrar whether useacme.example has expired"),
 }

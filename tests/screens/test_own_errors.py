@@ -72,8 +72,7 @@ async def test_a_failing_handler_shows_a_reference_and_the_screen_continues(
         assert "12 times). It keeps running" in words
         reference = words.partition("reference ")[2][:6]
         logged = [record for record in caplog.records if reference in record.getMessage()]
-        assert len(logged) == 2, "the trace once, and a line at the tenth"
-        assert logged[0].exc_info
+        assert [bool(record.exc_info) for record in logged] == [True], "the trace once"
         clock.advance(60)
         app.post_message(app.Ticked(tick_of(account(inboxes=7, now=clock()), beats=2)))
         await pilot.press("down")

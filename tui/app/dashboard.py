@@ -22,7 +22,7 @@ from textual.worker import Worker, WorkerState
 
 from shared.domain.card import Card, Tone
 from shared.domain.local_zone import local_zone
-from shared.domain.themes import THEMES
+from shared.settings.value_types import THEMES
 from shared.text.formats import show_number
 from shared.text.sanitize import visible
 from tui.app.own_errors import ErrorLog, OwnError

@@ -5,16 +5,13 @@ from __future__ import annotations
 import hashlib
 import logging
 import traceback
-from dataclasses import replace
+from collections import Counter
 from datetime import datetime
 
 from shared.frozen import frozen
 from tui.theme.words import clock
 
 logger = logging.getLogger(__name__)
-
-MOST = 100
-"""The number of different errors that are distinguished; further ones count as one."""
 
 
 @frozen
@@ -32,26 +29,18 @@ class OwnError:
 
 
 class ErrorLog:
-    """The mistakes made so far, by reference; the same mistake at the same place counts as one."""
+    """Counts the mistakes by reference; the same mistake at the same place counts as one."""
 
     def __init__(self) -> None:
-        self._known: dict[str, OwnError] = {}
+        self._times: Counter[str] = Counter()
 
     def note(self, error: BaseException, *, now: datetime) -> OwnError:
-        """Count a mistake; its trace goes to the log the first time, and a line at every tenfold."""
+        """Count a mistake; its trace goes to the log the first time: one in a timer comes every second."""
         reference = _reference(error)
-        if reference not in self._known and len(self._known) >= MOST:
-            reference = "many"
-        before = self._known.get(reference)
-        if before is None:
+        self._times[reference] += 1
+        if self._times[reference] == 1:
             logger.error("internal error in the dashboard, reference %s", reference, exc_info=error)
-            noted = OwnError(reference=reference, at=now)
-        else:
-            noted = replace(before, at=now, times=before.times + 1)
-            if str(noted.times).strip("0") == "1":
-                logger.error("reference %s again, %d times so far", reference, noted.times)
-        self._known[reference] = noted
-        return noted
+        return OwnError(reference=reference, at=now, times=self._times[reference])
 
 
 def _reference(error: BaseException) -> str:

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from shared.api.models import Inbox, StatsRow
-from shared.domain import evidence, health, totals
+from shared.domain import evidence, health
 from shared.domain.card import Tone
 from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot
 from shared.domain.workspace_verdict import (
@@ -48,7 +48,7 @@ class Figure:
     @property
     def rate(self) -> str:
         """`4.1 % ± 0.6` or `too few`; empty for the sends themselves, and where it is unknown."""
-        share = totals.rate(self.value, self.sends)
+        share = evidence.share(self.value, self.sends)
         return "" if share is None else evidence.show(self.value, self.sends)
 
 
@@ -300,7 +300,7 @@ def _interested_lines(snapshot: Snapshot) -> tuple[LeadLine, ...]:
 def _figures(snapshot: Snapshot) -> tuple[Figure, ...]:
     by_sequence = snapshot.stats.get("sequence")
     rows = by_sequence.value if by_sequence else None
-    now = totals.totals(rows) if rows is not None else StatsRow(group="")
+    now = evidence.totals(rows) if rows is not None else StatsRow(group="")
     today = snapshot.today.value or StatsRow(group="")
     before = snapshot.previous.value or StatsRow(group="")
     # Today isn't over: with it, every morning would look like a loss.

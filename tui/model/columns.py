@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from rich.cells import cell_len
 
 from shared.api.words import GROUPINGS
-from shared.domain import evidence, totals
+from shared.domain import evidence
 from shared.domain.card import Tone
 from shared.domain.health import Thresholds, by_score
 from shared.domain.local_zone import local
@@ -264,7 +264,7 @@ def _rate(title: str, name: str, *, rank: int = 0) -> Column:
     """A count of the stats as a share of the sends, with its margin; a rough one is dimmed."""
 
     def share(line: Counted) -> float | None:
-        return totals.rate(getattr(line.stats, name), line.stats.sends) if line.stats else None
+        return evidence.share(getattr(line.stats, name), line.stats.sends) if line.stats else None
 
     def render(line: Counted, _: int) -> Sequence[Piece]:
         rate, sends = share(line), (line.stats.sends if line.stats else None) or 0

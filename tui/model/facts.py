@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from shared.api.models import StatsRow
-from shared.domain import evidence, health, snapshot, totals
+from shared.domain import evidence, health, snapshot
 from shared.domain.card import Card, Fact, Tone
 from shared.domain.local_zone import local
 from shared.domain.paused_domains import advice
@@ -105,7 +105,7 @@ def _bounces(frame: Frame, domain: str, past: DomainPast, *, since: datetime) ->
         return (
             f"{show_number(past.bounced, 'bounce')} and {opted_out} since {start}; earlier ones aren't known"
         )
-    sends = totals.totals(line.stats for line in frame.inboxes_of(domain) if line.stats).sends
+    sends = evidence.totals(line.stats for line in frame.inboxes_of(domain) if line.stats).sends
     rate = evidence.rate_of(past.bounced, sends)
     bounced = rate.with_counts if rate else show_number(past.bounced, "bounce")
     return f"{bounced} and {opted_out} in 30 days"
@@ -125,13 +125,13 @@ def _sequences(frame: Frame, past: DomainPast, *, since: datetime) -> str:
 def _whole_domain(frame: Frame, line: DomainLine) -> tuple[Fact, ...]:
     inboxes, domain = frame.inboxes_of(line.key), line.domain
     stood = ((kind, getattr(domain, kind)) for kind in health.KINDS)
-    sent = totals.totals(inbox.stats for inbox in inboxes if inbox.stats)
+    sent = evidence.totals(inbox.stats for inbox in inboxes if inbox.stats)
     return (
         fact("Inboxes", ", ".join(f"{n:,} {kind.replace('_', ' ')}" for kind, n in stood if n)),
         fact("Lowest health", _score(domain.lowest), line.tone),
         Fact(
             label="Daily limit",
-            value=show_count(totals.total([inbox.inbox.daily_limit for inbox in inboxes])),
+            value=show_count(evidence.total([inbox.inbox.daily_limit for inbox in inboxes])),
         ),
         *_counts(sent if any(inbox.stats for inbox in inboxes) else None),
     )
@@ -217,7 +217,7 @@ def _counts(stats: StatsRow | None) -> tuple[Fact, ...]:
     facts = [fact("Sent, 30 days", show_count(stats.sends))]
     for label, name in (("Replies", "replies"), ("Positive", "positive_replies"), ("Meetings", "meetings")):
         value = getattr(stats, name)
-        share = totals.rate(value, stats.sends)
+        share = evidence.share(value, stats.sends)
         rate = "" if share is None else f"  ({evidence.show(value, stats.sends)})"
         facts.append(fact(label, show_count(value) + rate))
     return tuple(facts)

@@ -13,7 +13,6 @@ from bot.jobs.due import DueJobs
 from bot.slack.messages import MessageSender
 from shared.api.pace import LocalBudget
 from shared.commands.run import CommandContext
-from shared.domain.rota import next_of
 from shared.store import deliveries, jobs, messages, sequences
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import NOW
@@ -86,13 +85,12 @@ def _without_renewal() -> None:
 
 def _without_turns() -> None:
     """Each process counts the turns of a rota by itself, and begins again when it starts."""
-    last: dict[Any, str] = {}
+    turns: dict[Any, int] = {}
 
     def take(_tx: Transaction, candidates: Candidates) -> Turn:
-        people = candidates.people
-        process = PROCESS.get()
-        last[process] = next_of(people, last=last.get(process, ""), free={*people})
-        return Turn(owner=last[process])
+        people, process = candidates.people, PROCESS.get()
+        turns[process] = turns.get(process, -1) + 1
+        return Turn(owner=people[turns[process] % len(people)])
 
     vars(deliveries)["take"] = take
 

@@ -102,7 +102,7 @@ def account(*statuses: tuple[str, float | None], each: int = 2) -> list[Inbox]:
         (
             account(("resting", 90), ("resting", 90)),
             Tone.BAD,
-            "All 2 domains paused · 4 of 4 inboxes not sending",
+            "2 of 2 domains paused · 4 of 4 inboxes not sending",
         ),
         (account(("active", None), ("active", 90)), Tone.UNKNOWN, "2 of 4 inboxes of unknown health"),
         (account(("active", 90), each=1), Tone.GOOD, "The only inbox is healthy"),
