@@ -219,7 +219,7 @@ class CommandDispatcher:
         context = caller.context(asked.workspace)
         match asked.arguments:
             case Replies() as listed:
-                return await list_replies(listed, context, self._store, self._cards)
+                return await list_replies(listed, context, self._cards)
             case Help(command=None):
                 return Answer(card=first_card(context))
             case Doctor():

@@ -519,7 +519,7 @@ def list_item(
     return replace(card, facts=(Fact("Age", age),), buttons=(first, *looks) if may_change else ())
 
 
-async def list_replies(asked: Replies, context: CommandContext, store: Store, cards: CardSettings) -> Answer:
+async def list_replies(asked: Replies, context: CommandContext, cards: CardSettings) -> Answer:
     """A page of the unclaimed replies, or the person's own; after a click on one, the page is shown anew."""
     if not (asked.mine or asked.page):
         asked = replace(asked, page=1)
@@ -537,8 +537,6 @@ async def list_replies(asked: Replies, context: CommandContext, store: Store, ca
             if 0 < other <= pages
         )
         card = replace(card, buttons=tuple(turns))
-    ids = [reply.alert_id for reply in replies[:PAGE]]
-    alerts = await store.alerts.with_words(ids)
-    items = tuple(list_item(alerts[one], context.now(), cards, then=then) for one in ids if one in alerts)
+    items = tuple(list_item(reply, context.now(), cards, then=then) for reply in replies[:PAGE])
     # A page that a person turned to takes the place of the one before.
     return Answer(card=card, items=items, settles=(asked.page or 1) > 1)

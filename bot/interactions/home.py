@@ -34,7 +34,6 @@ from shared.domain.card import Action, Button, Card, Fact, Tone
 from shared.domain.health import WORST_FIRST, DomainHealth, roll_up, worst
 from shared.frozen import frozen
 from shared.records.records import RecordsUnavailable
-from shared.records.replies import OpenReply
 from shared.text.formats import show_exact_span, show_number
 
 BLOCKS = 100
@@ -256,7 +255,7 @@ class HomeTab:
 
     async def _replies(self, user: str) -> dict[str, Any]:
         """The replies that have waited longest, the person's own, and the paused domains."""
-        counts, paused, waiting = dict[str, int](), dict[tuple[str, str], datetime](), list[OpenReply]()
+        counts, paused, waiting = dict[str, int](), dict[tuple[str, str], datetime](), list[Alert]()
         for name in self._contexts.settings.workspaces:
             unclaimed = await self._store.records.open_replies(name, most=UNCLAIMED)
             waiting += unclaimed.replies
@@ -264,12 +263,9 @@ class HomeTab:
             for row in await self._store.alerts.paused_domains(name):
                 if row.domain:
                     paused.setdefault((name, row.domain), row.received)
-        oldest = [one.alert_id for one in sorted(waiting, key=lambda one: one.received_at)[:UNCLAIMED]]
-        own = [one.alert_id for _, one in reversed(await self._store.records.own_replies(user))]
-        alerts = await self._store.alerts.with_words([*oldest, *own])
         return {
-            "waiting": [alerts[one] for one in oldest if one in alerts],
-            "claims": [alerts[one] for one in own if one in alerts],
+            "waiting": sorted(waiting, key=lambda reply: reply.received_at)[:UNCLAIMED],
+            "claims": await self._store.records.own_replies(user),
             "unclaimed": counts,
             "paused": paused,
         }

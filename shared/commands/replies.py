@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Self
 
@@ -24,15 +24,18 @@ from shared.commands.base import (
 from shared.commands.times import End, end_mistake, read_end
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns
 from shared.text.formats import clip, show_number, show_span
+from shared.text.quotations import without_quotation
 
 if TYPE_CHECKING:
     from shared.commands.run import CommandContext
-    from shared.records.replies import OpenReply
+    from shared.domain.alert import Alert
 
 UNCLAIMED = "Unclaimed replies"
 LATE_SECONDS = 300
 """Seconds after which an unclaimed reply is late."""
-OPEN_COLUMNS = columns("Waiting", "Lead", "Email", "Company", "Reply", "Sequence", "Message")
+OPEN_COLUMNS = columns("Waiting", "Lead", "Email", "Company", "Reply", "Sequence")
+BEGINNING = 120
+"""Characters of a reply that lists show."""
 PAGE = 15
 """Replies on one page of `replies`."""
 LAST_PAGE = 9_999
@@ -66,21 +69,28 @@ class Replies(Arguments):
 
 async def _run(arguments: Replies, context: CommandContext) -> Result:
     card, replies, _ = await find_replies(arguments, context)
-    rows = []
+    rows, data = [], []
     for reply in replies:
-        age = show_span(context.now() - reply.received_at)
-        cells = (age, reply.lead, reply.email, reply.company, reply.reply, reply.sequence, reply.permalink)
-        rows.append(Row(cells, tone=Tone.INFO if arguments.mine else late_tone(reply, context.now())))
-    data = [{**asdict(reply), "received_at": reply.received_at.isoformat()} for reply in replies]
+        event, age = reply.event, show_span(context.now() - reply.received)
+        values = {
+            "lead": event.lead.name,
+            "email": reply.email,
+            "company": event.lead.company or "",
+            "reply": clip(without_quotation(event.reply or ""), length=BEGINNING),
+            "sequence": event.sequence or "",
+        }
+        tone = Tone.INFO if arguments.mine else late_tone(reply, context.now())
+        rows.append(Row((age, *values.values()), tone=tone))
+        data.append({"alert_id": reply.id, "received_at": reply.received.isoformat(), **values})
     return Result(replace(card, table=Table(OPEN_COLUMNS, rows)), rows=data)
 
 
-async def find_replies(asked: Replies, context: CommandContext) -> tuple[Card, Sequence[OpenReply], int]:
+async def find_replies(asked: Replies, context: CommandContext) -> tuple[Card, Sequence[Alert], int]:
     """The head of the list, what is on it (the oldest first), and how many there are in all."""
     records, name = context.records, context.workspace.name
     if asked.mine:
         claims = await records.own_replies(context.actor.id or context.actor.name)
-        own = [reply for workspace, reply in claims if workspace == name]
+        own = [reply for reply in reversed(claims) if reply.workspace == name]
         title = f"{show_number(len(own), 'claim')} not done" if own else "No claims of yours are open"
         return Card(title), own, len(own)
     first = ((asked.page or 1) - 1) * PAGE
@@ -109,9 +119,9 @@ def unclaimed_fact(count: int, oldest_at: datetime | None, *, is_running: bool, 
     return Fact(UNCLAIMED, "none recorded: no bot is running", tone=Tone.UNKNOWN)
 
 
-def late_tone(reply: OpenReply, now: datetime) -> Tone:
+def late_tone(reply: Alert, now: datetime) -> Tone:
     """The tone of an unclaimed reply, by its age."""
-    return Tone.BAD if (now - reply.received_at).total_seconds() > LATE_SECONDS else Tone.WARN
+    return Tone.BAD if (now - reply.received).total_seconds() > LATE_SECONDS else Tone.WARN
 
 
 # -- who gets turns in a rota

@@ -2,35 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
 from shared.frozen import frozen
-
-
-@frozen
-class OpenReply:
-    """An interested reply that is unclaimed, or claimed and not done."""
-
-    alert_id: str
-    received_at: datetime
-    lead: str
-    email: str
-    company: str
-    sequence: str
-    reply: str = ""
-    """The beginning of what the lead wrote."""
-    permalink: str = ""
-
-
-@frozen
-class UnclaimedReplies:
-    """The unclaimed interested replies of a workspace: how many there are, and a part of them, the oldest first."""
-
-    count: int = 0
-    oldest_at: datetime | None = None
-    replies: Sequence[OpenReply] = ()
 
 
 @frozen

@@ -19,13 +19,12 @@ from shared.domain.alert import Alert
 from shared.domain.paused_domains import pause_reason
 from shared.domain.reply_states import State
 from shared.domain.wall_clock import DAY, moment
+from shared.frozen import frozen
 from shared.records.records import AlertsSummary, DomainIncident, DomainPast, DomainPause, PeriodRecords
 from shared.records.replies import (
     MOST_OPEN,
     Grouping,
     InterestedReply,
-    OpenReply,
-    UnclaimedReplies,
     Waits,
 )
 from shared.store import messages
@@ -43,12 +42,8 @@ from shared.store.people import Turns
 from shared.store.rows import ALERT_ROWS, OWN, read_alerts
 from shared.store.sequences import SequenceChanges, Timers
 from shared.store.subscriptions import Subscriptions
-from shared.text.formats import clip
-from shared.text.quotations import without_quotation
 
 WRITTEN = ("reply.interested", "lead.replied")
-BEGINNING = 120
-"""Characters of a reply that lists show."""
 MOST_KNOWN = 5_000
 """Interested replies by which the dashboard knows who answered."""
 MOST_PAUSES = 5
@@ -69,6 +64,15 @@ _TOUCHED_AT = sa.case(
     (_c.handled_at < _c.claimed_at, _c.handled_at),
     else_=_c.claimed_at,
 )
+
+
+@frozen
+class UnclaimedReplies:
+    """The unclaimed interested replies of a workspace: how many there are, and a part of them, the oldest first."""
+
+    count: int = 0
+    oldest_at: datetime | None = None
+    replies: Sequence[Alert] = ()
 
 
 @dataclass(slots=True)
@@ -175,14 +179,13 @@ class Records(AuditLog, Subscriptions, Timers):
         return UnclaimedReplies(
             count=count,
             oldest_at=moment(oldest),
-            replies=[_open_reply(alert) for alert in read_alerts(tx, on_page)] if most > 0 else (),
+            replies=read_alerts(tx, on_page) if most > 0 else (),
         )
 
     @reads
-    def own_replies(self, tx: Transaction, person: str) -> Sequence[tuple[str, OpenReply]]:
-        """The open claims of a person (by id), each with its workspace, the last claim last."""
-        claimed = read_alerts(tx, CLAIMED_BY, {"person": person})
-        return [(alert.workspace, _open_reply(alert)) for alert in reversed(claimed)]
+    def own_replies(self, tx: Transaction, person: str) -> Sequence[Alert]:
+        """The open claims of a person (by id) in every workspace, the last claim first."""
+        return read_alerts(tx, CLAIMED_BY, {"person": person})
 
     @reads
     def claim_counts(self, tx: Transaction, workspace: str, since: datetime) -> Mapping[str, int]:
@@ -374,16 +377,3 @@ def _waits(
         for key, some in waits.items()
     ]
     return sorted(groups, key=lambda group: (-group.count, group.name))
-
-
-def _open_reply(alert: Alert) -> OpenReply:
-    event = alert.event
-    return OpenReply(
-        alert_id=alert.id,
-        received_at=alert.received,
-        lead=event.lead.name,
-        email=alert.email,
-        company=event.lead.company or "",
-        sequence=event.sequence or "",
-        reply=clip(without_quotation(event.reply or ""), length=BEGINNING),
-    )

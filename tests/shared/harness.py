@@ -188,7 +188,7 @@ class CommandHarness:
     async def ids(self) -> dict[str, str]:
         """The alert of each lead whose interested reply nobody has claimed."""
         waiting = await self.store.records.open_replies("default")
-        return {one.email: one.alert_id for one in waiting.replies}
+        return {one.email: one.id for one in waiting.replies}
 
     async def checked(self, report: DomainReport, *changes: DomainChange) -> None:
         """Store how the DNS of a domain stands."""

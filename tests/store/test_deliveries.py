@@ -64,8 +64,8 @@ async def test_who_claimed_a_reply_has_it_when_its_card_says_more(store: Store, 
     ann = Actor(name="ann", id="U1", face="slack")
     assert await store.alerts.act(first.alert_id, "claim", ann)
     await arrive(store, event("reply.interested"))
-    claims = [await store.alerts.find(reply.alert_id) for _, reply in await store.records.own_replies("U1")]
-    (claimed,) = [alert for alert in claims if alert and alert.kind == "reply.interested"]
+    claims = await store.records.own_replies("U1")
+    (claimed,) = [alert for alert in claims if alert.kind == "reply.interested"]
     assert (claimed.claimed_name, claimed.waiting_since) == ("ann", None)
     assert (await store.records.open_replies("default")).count == 0
 

@@ -274,11 +274,11 @@ async def test_an_act_changes_a_reply_exactly_where_the_table_allows_it(
     replies = (await store.records.open_replies("default")).replies
     for verb, reply in zip(VERBS, replies, strict=True):
         for step in INTO[state]:
-            await store.alerts.act(reply.alert_id, step, ANN, until=clock.now + 60.0)
+            await store.alerts.act(reply.id, step, ANN, until=clock.now + 60.0)
         # Each act takes nothing from anybody but who had the reply when it was offered.
         colleague = verb in {"takeover", "assign"}
         change = await store.alerts.act(
-            reply.alert_id,
+            reply.id,
             verb,
             BEN if verb == "takeover" else ANN,
             until=clock.now + 90.0,
