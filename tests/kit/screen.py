@@ -86,6 +86,24 @@ class Screen:
         await self.type("refresh")
         await self.press("enter")
 
+    async def go_back(self) -> None:
+        """Press until a moment of the past is shown: the first one is kept once everything was read."""
+
+        async def is_back() -> bool:
+            await self.press("left_square_bracket")
+            return "REPLAY" in self.text
+
+        await until(is_back)
+
+    async def trip(self) -> None:
+        """Have the dashboard make a mistake of its own in the handler of a message."""
+
+        def mistake() -> None:
+            raise LookupError("made by a test")
+
+        self._pilot.app.call_later(mistake)
+        await self._pilot.pause()
+
     async def settled(self) -> str:
         """The screen with its inks, once keys, commands and readings are through and two looks show the same."""
         app, before = self._pilot.app, ""

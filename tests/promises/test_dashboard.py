@@ -76,7 +76,7 @@ async def test_a_name_that_several_have_asks_which_and_changes_nothing(
 async def test_the_past_changes_nothing_by_key_or_command(account: Account, screen: Screen) -> None:
     before = await account.sequences()
     await screen.until("DOMAINS")
-    await back_in_time(screen)
+    await screen.go_back()
     for line in ("pause all", f"pause {before[0]['id']}", "undo"):
         await say(screen, line)
         await screen.until("You are viewing the past")
@@ -86,16 +86,6 @@ async def test_the_past_changes_nothing_by_key_or_command(account: Account, scre
     assert not account.asked("PATCH")
     await screen.press("escape")
     await screen.until("p pause")
-
-
-async def back_in_time(screen: Screen) -> None:
-    """Press until a moment is shown: the first one is kept once everything was read."""
-
-    async def is_back() -> bool:
-        await screen.press("left_square_bracket")
-        return "REPLAY" in screen.text
-
-    await until(is_back)
 
 
 @pytest.mark.parametrize("size", [(40, 12), (80, 24)])

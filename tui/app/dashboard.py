@@ -374,13 +374,14 @@ class DashboardApp(ErrorBoundary, App[int]):
     # -- alarms ----------------------------------------------------------------------------------------
 
     def acknowledge(self, where: str | None) -> None:
-        """The alarm about something, else all; without any, the notices about the dashboard itself."""
+        """The alarm about something, else all; where none is new, the notices about the dashboard itself."""
         state = self.state
-        has_own = any(alarm.where == where for alarm in state.alarms if alarm.is_on)
-        done = state.acknowledge(where if has_own else None, now=self.now())
-        if not done:
+        if self.frame.notices and not self.frame.new_alarms:
             self._own_error, self._notice = None, ""
             self._seen_notice = state.history.notice if state.history else ""
+        else:
+            has_own = any(alarm.where == where for alarm in state.alarms if alarm.is_on)
+            state.acknowledge(where if has_own else None, now=self.now())
         self.hand_frame()
 
     # -- the past --------------------------------------------------------------------------------------

@@ -71,23 +71,21 @@ class WorkspaceState:
         self.alarms = news.alarms
         return news.raised
 
-    def acknowledge(self, where: str | None, *, now: datetime) -> str:
-        """Acknowledge the alarm about something, or all; where none is new, take the last time back. What was done."""
+    def acknowledge(self, where: str | None, *, now: datetime) -> None:
+        """Acknowledge the alarm about something, or all; where none is new, take the last time back."""
         about = [alarm for alarm in self.alarms if where is None or alarm.where == where]
         if new := frozenset(alarm.key for alarm in about if alarm.is_new):
             present = {alarm.key for alarm in self.alarms}
             self._acknowledged = [*(keys for keys in self._acknowledged if keys & present), new]
             self.alarms = acknowledged(self.alarms, new, at=now)
-            return "acknowledged"
+            return
         keys = frozenset(alarm.key for alarm in about)
         last = next(
             (together for together in reversed(self._acknowledged) if together & keys), frozenset[str]()
         )
-        if not last:
-            return ""
-        self._acknowledged.remove(last)
-        self.alarms = acknowledged(self.alarms, last, at=None)
-        return "new again"
+        if last:
+            self._acknowledged.remove(last)
+            self.alarms = acknowledged(self.alarms, last, at=None)
 
     def frame(self, *, now: datetime, notices: Sequence[str] = (), mode: str = "") -> Frame:
         """The workspace as it is now."""
