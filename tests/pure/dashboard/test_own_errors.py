@@ -36,8 +36,8 @@ def test_a_mistake_is_counted_and_its_trace_logged_once(caplog: pytest.LogCaptur
     assert caplog.records[0].exc_info
 
 
-def test_mistakes_are_told_apart_by_kind_and_place_up_to_a_hundred() -> None:
+def test_mistakes_are_told_apart_by_kind_and_place() -> None:
     log = ErrorLog()
-    noted = [note(log, "\n" * line + mistake) for line in range(51) for mistake in ("1 / 0", "nosuch")]
-    assert len({one.reference for one in noted[:100]}) == 100
-    assert [(one.reference, one.times) for one in noted[100:]] == [("many", 1), ("many", 2)]
+    noted = [note(log, "\n" * line + mistake) for line in range(2) for mistake in ("1 / 0", "nosuch")]
+    assert len({one.reference for one in noted}) == 4
+    assert [one.times for one in noted] == [1, 1, 1, 1]
