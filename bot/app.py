@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -104,7 +103,7 @@ class Core:
         )
         self.intake = DeliveryIntake(store, stored=self.signals.stored)
         subscriptions = WebhookSubscriptions(store.database, SecretCipher(settings.secret_keys))
-        self.secrets = WebhookSecrets(settings, subscriptions, now=time.monotonic)
+        self.secrets = WebhookSecrets(settings, subscriptions)
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ import contextlib
 import html
 import json
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,17 +19,7 @@ from slack_sdk.signature import SignatureVerifier
 
 from bot.cards import PATH, CardSettings, about, answer_link
 from bot.http.readiness import ReadinessProbe
-from bot.http.webhook import (
-    BodyReader,
-    BodyTooLarge,
-    ClientDisconnected,
-    Overloaded,
-    Receive,
-    Scope,
-    Send,
-    WebhookReceiver,
-    answer,
-)
+from bot.http.webhook import BodyReader, Receive, Refused, Scope, Send, WebhookReceiver, answer, read_header
 from bot.telemetry import metrics
 from shared.domain.alert import Alert
 from shared.domain.reply_states import State
@@ -45,8 +35,6 @@ DETAILS = "outreach.details"
 PAGES = frozenset({"/healthz", "/readyz", "/metrics"})
 READ, WRITE = frozenset({"GET", "HEAD"}), frozenset({"POST"})
 
-_REFUSALS: Mapping[type[Exception], int] = {BodyTooLarge: 413, Overloaded: 503}
-_SIGNED = (b"x-slack-signature", b"x-slack-request-timestamp")
 CLICK_WITHIN_SECONDS, LOOK_SECONDS = 1.5, 0.1
 """A visit waits so long for its click, which comes by way of Slack's servers, and looks so often."""
 MOST_WAITING = 50
@@ -91,7 +79,12 @@ class AsgiApp:
         elif scope["method"] not in methods:
             await answer(send, 405)
         else:
-            await handle(scope, receive, send)
+            try:
+                await handle(scope, receive, send)
+            except Refused as refused:
+                await answer(send, refused.status)
+            except RecordsUnavailable:
+                await answer(send, 503)
 
     def _route(self, path: str, *, on_details: bool) -> tuple[Application | None, Collection[str]]:
         """Find the handler of a path, and its methods."""
@@ -185,39 +178,24 @@ class SlackRequests:
         self._verifier = SignatureVerifier(signing_secret)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        signed = signed_headers(scope["headers"])
-        if signed is None:
-            return await answer(send, 401)
+        timestamp = read_header(scope, b"x-slack-request-timestamp")
+        signature = read_header(scope, b"x-slack-signature")
+        if not (signature and timestamp.isdigit() and len(timestamp) <= 12):
+            raise Refused(401)
+        body = await self._bodies.read(scope, receive)
         try:
-            body = await self._bodies.read(scope, receive)
-            if not self._verifier.is_valid(body, *signed):
+            if not self._verifier.is_valid(body, timestamp, signature):
                 return await answer(send, 401)
-            headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-            request = AsyncBoltRequest(body=body.decode(), headers={**headers})
+            kind = read_header(scope, b"content-type")
+            request = AsyncBoltRequest(body=body.decode(), headers={"content-type": kind})
             # Bolt looks into an event before the listeners do, and would answer 500 to one that isn't an object.
             request.body.get("event", {}).get("type")
             done = await self._bolt.async_dispatch(request)
-        except ClientDisconnected:
-            return None
         except Exception as error:  # Bolt stumbles over odd shapes in many ways
-            status = _REFUSALS.get(type(error), 400)
-            log.warning("request not understood", status=status, error=type(error).__name__, exc_info=error)
-            return await answer(send, status)
-        return await answer(
-            send, done.status, done.body.encode(), content_type=done.headers["content-type"][0].encode()
-        )
-
-
-def signed_headers(headers: Iterable[tuple[bytes, bytes]]) -> tuple[str, str] | None:
-    """Timestamp and signature; None when one is missing, there twice, or not of the right form."""
-    signed = [(name, value) for name, value in headers if name in _SIGNED]
-    if sorted(name for name, _ in signed) != sorted(_SIGNED):
-        return None
-    values = dict(signed)
-    timestamp, signature = values[b"x-slack-request-timestamp"], values[b"x-slack-signature"]
-    if not timestamp.isdigit() or len(timestamp) > 12 or not signature.isascii():
-        return None
-    return timestamp.decode(), signature.decode()
+            log.warning("request not understood", error=type(error).__name__, exc_info=error)
+            raise Refused(400) from None
+        kind = done.headers["content-type"][0]
+        return await answer(send, done.status, done.body.encode(), content_type=kind.encode())
 
 
 @dataclass(kw_only=True)
@@ -241,12 +219,9 @@ class ReplyPage:
         name = self.cards.read_token(token, now=self.now())
         if not name:
             return await answer(send, 404)
-        try:
-            alert = await self.store.alerts.find(name)
-            is_expected = scope["method"] == "GET" and await self._is_expected(alert)
-            alert = await self.store.alerts.find(name)
-        except RecordsUnavailable:
-            return await answer(send, 503)
+        alert = await self.store.alerts.find(name)
+        is_expected = scope["method"] == "GET" and await self._is_expected(alert)
+        alert = await self.store.alerts.find(name)
         link = answer_link(alert.event) if alert else ""
         if alert is None or not link:  # it was forgotten, or its text was deleted
             return await answer(send, 404)

@@ -17,7 +17,6 @@ from bot.slack.socket_mode import SocketMode
 from bot.slack.web_api import SlackError, WebApi
 from bot.telemetry import metrics
 from shared.api.errors import OutreachError
-from shared.api.pipeline import RequestCounts
 from shared.commands.help import Doctor
 from shared.commands.run import CommandContext
 from shared.commands.status import REJECTIONS
@@ -66,8 +65,7 @@ class ReadinessProbe:
         """The connection in Socket Mode, where the settings want one."""
         self._check: asyncio.Task[Mapping[str, Any]] | None = None
         self._intake = intake
-        self._counted: dict[str, RequestCounts] = {}
-        self._tried_at, self._trial = float("-inf"), ""
+        self._written_at = float("-inf")
         self._slack = NOT_CHECKED
         self._api = dict.fromkeys(contexts.clients, NOT_CHECKED)
 
@@ -76,26 +74,28 @@ class ReadinessProbe:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.probe(), TIMEOUT)
         _, state = await self.readiness()
-        connection = self.socket_mode.trouble if self.socket_mode else ""
+        channels = [await _closed(context, channel, error) for channel, error in state["channels"].items()]
+        if not context.workspace.alert_channel:
+            channels.append("There is no alert channel. Set OUTREACH_ALERT_CHANNEL.")
         parts = {
             "Service": self._api[context.workspace.name],
             "Slack": state["slack"],
-            "Socket Mode" if self.socket_mode else "Slack requests": connection or OK,
             "Database": state["database"],
             "Webhook secrets": state["webhook_secrets"],
+            "Channels": " ".join(channels) or OK,
+            "Bot": "; ".join(context.problems()) or OK,
         }
-        facts = [
-            Fact(label=label, value=word, tone=Tone.GOOD if word == OK else Tone.BAD)
-            for label, word in parts.items()
-        ]
-        facts += await _channels(context, state["channels"])
-        facts += [Fact(label="Bot", value=problem, tone=Tone.BAD) for problem in context.problems()]
-        failed = sum(fact.tone is Tone.BAD for fact in facts)
+        if self.socket_mode:
+            parts["Socket Mode"] = self.socket_mode.trouble or OK
+        failed = sum(word != OK for word in parts.values())
         return Card(
-            title=f"{failed} of {len(facts)} checks failed" if failed else "All checks passed",
+            title=f"{failed} of {len(parts)} checks failed" if failed else "All checks passed",
             tone=Tone.BAD if failed else Tone.GOOD,
             failure=failed > 0,
-            facts=tuple(facts),
+            facts=tuple(
+                Fact(label=label, value=word, tone=Tone.GOOD if word == OK else Tone.BAD)
+                for label, word in parts.items()
+            ),
             buttons=(Button(label="Check again", action=Doctor()),),
             footer="`outreach doctor` in a shell checks more, and each setting.",
         )
@@ -169,27 +169,22 @@ class ReadinessProbe:
 
         After deliveries were refused, as much is written as they had.
         """
-        now, refused = time.monotonic(), self._intake.refused_bytes
-        if now - self._tried_at >= WRITTEN_SECONDS or (self._trial and not refused):
-            self._tried_at, self._trial = now, "Deliveries could not be stored."
-            try:
-                await (self._store.arrivals.try_out(refused) if refused else self._store.arrivals.check())
-            except RecordsUnavailable as error:
-                self._trial = f"Deliveries can't be stored. {error}" if refused else str(error)
-            else:
-                self._trial, self._intake.refused_bytes = "", 0
-        if self._trial:
-            raise RecordsUnavailable(self._trial)
+        refused = self._intake.refused_bytes
+        if not refused and time.monotonic() - self._written_at < WRITTEN_SECONDS:
+            return
+        await (self._store.arrivals.try_out(refused) if refused else self._store.arrivals.check())
+        self._written_at, self._intake.refused_bytes = time.monotonic(), 0
 
     async def update_gauges(self) -> None:
         """Update the gauges, as far as the database responds."""
         for name, client in self._contexts.clients.items():
-            counts, before = client.counts, self._counted.get(name, RequestCounts())
-            # A client that was made again, with other settings, counts from 0.
-            before = before if counts.requests >= before.requests else RequestCounts()
-            metrics.API_REQUESTS.labels(name).inc(counts.requests - before.requests)
-            metrics.API_THROTTLED.labels(name).inc(counts.throttled - before.throttled)
-            self._counted[name] = counts
+            counts = {
+                metrics.API_REQUESTS: client.counts.requests,
+                metrics.API_THROTTLED: client.counts.throttled,
+            }
+            for counter, count in counts.items():
+                counter.labels(name).reset()  # the client counts; nothing reads the metric in between
+                counter.labels(name).inc(count)
         try:
             backlogs = await asyncio.wait_for(self._store.records.backlogs(), CHECK_TIMEOUT)
         except (RecordsUnavailable, TimeoutError):
@@ -207,14 +202,8 @@ class ReadinessProbe:
             metrics.OLDEST.labels(name).set(age)
 
 
-async def _channels(context: CommandContext, broken: Mapping[str, str]) -> list[Fact]:
-    """The channels that take no posts; a private one has no name for those who aren't in it."""
-    problems = []
-    for channel, error in broken.items():
-        name = channel if await context.sees_channel(channel) else "A private channel"
-        fix = " Type /invite @outreach there." if error == "not_in_channel" else ""
-        problems.append(f"{name}: {REJECTIONS.get(error, error)}.{fix}")
-    if not context.workspace.alert_channel:
-        problems.append("there is no alert channel. Set OUTREACH_ALERT_CHANNEL.")
-    facts = [Fact(label="Channel", value=problem, tone=Tone.BAD) for problem in problems]
-    return facts or [Fact(label="Channels", value="take alerts", tone=Tone.GOOD)]
+async def _closed(context: CommandContext, channel: str, error: str) -> str:
+    """A channel that takes no posts; a private one has no name for those who aren't in it."""
+    name = channel if await context.sees_channel(channel) else "A private channel"
+    fix = " Type /invite @outreach there." if error == "not_in_channel" else ""
+    return f"{name}: {REJECTIONS.get(error, error)}.{fix}"

@@ -40,7 +40,7 @@ CLOSED_WITHIN = 3.0
 
 REFUSAL_LOG_SECONDS = 60.0
 RELOAD_SPACING = 0.02
-"""Seconds from one look into the database to the next, however many deliveries match no secret."""
+"""Seconds before each look into the database, however many deliveries match no secret."""
 RELOAD_TIMEOUT = 1.0
 FORGET_SECONDS = 5.0
 """A secret that was removed from the database still counts for so long at most."""
@@ -54,25 +54,19 @@ Keys = tuple[str, ...]
 log = structlog.get_logger("receiver")
 
 
-class BodyTooLarge(Exception):
-    """The body is over the limit."""
+class Refused(Exception):
+    """The request is answered with this status and nothing else."""
 
-
-class ClientDisconnected(Exception):
-    """The sender went away before its body was whole."""
-
-
-class Overloaded(Exception):
-    """More waits to be stored than the bound allows."""
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
 
 
 class DeliveryIntake:
-    """The queue before the store; `run` owns the commits."""
+    """The queue before the store; `run` owns the commits, and calls `stored` after each."""
 
     def __init__(self, store: Store, *, stored: Callable[[], None]) -> None:
-        self._store = store
-        self._stored = stored
-        """Called after each commit."""
+        self._store, self._stored = store, stored
         self.count = 0
         """Deliveries stored since the start."""
         self.refused_bytes = 0
@@ -83,9 +77,9 @@ class DeliveryIntake:
         self.closed = False
 
     async def store(self, arrival: Arrival) -> None:
-        """Return when the arrival is on disk. Raises `Overloaded` or `RecordsUnavailable`."""
+        """Return when the arrival is on disk. Raises `Refused` or `RecordsUnavailable`."""
         if self.closed or len(self._waiting) >= MAX_WAITING:
-            raise Overloaded
+            raise Refused(503)
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((arrival, future))
         self._arrived.set()
@@ -162,54 +156,40 @@ class WebhookSecrets:
     `known` is for every delivery; `refresh` for one that matches none, since a secret may have just been stored.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        subscriptions: WebhookSubscriptions,
-        *,
-        now: Callable[[], float],
-    ) -> None:
-        self._settings, self._subscriptions, self._now = settings, subscriptions, now
-        self._files = settings.webhook_files
+    def __init__(self, settings: Settings, subscriptions: WebhookSubscriptions) -> None:
+        self.settings, self._subscriptions = settings, subscriptions
         self._stored = StoredSecrets(secrets={}, problems={})
-        self._general_problem: str | None = None
-        self._loaded_at = 0.0
+        self._problem = ""
+        """The reason why none of the stored secrets can be read."""
         self._loading = asyncio.Lock()
         self._next: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Import what earlier versions kept in a file, and read the stored secrets."""
+        """Encrypt what was stored before there was a key, and read the stored secrets."""
         try:
             await self._subscriptions.encrypt_all()
         except RecordsUnavailable as error:
             log.warning("stored secrets not encrypted", error=str(error))
         await self._load()
 
-    def workspace(self, name: str) -> str | None:
-        """The workspace's name as the settings spell it, for any case of `name`; None if it doesn't exist."""
-        try:
-            return self._settings.workspace(name).name
-        except UnknownWorkspace:
-            return None
-
     def known(self, workspace: str) -> Keys:
-        configured = self._settings.workspaces[workspace].webhook_secrets
+        configured = self.settings.workspaces[workspace].webhook_secrets
         own = (secret.get_secret_value() for secret in configured)
         return (*own, *self._stored.secrets.get(workspace, ()))
 
-    def problem(self, workspace: str) -> str | None:
-        return self._stored.problems.get(workspace) or self._general_problem
+    def problem(self, workspace: str) -> str:
+        return self._stored.problems.get(workspace) or self._problem
 
     @property
     def state(self) -> str:
         """`ok`, `none`, or why stored secrets cannot be read."""
-        names = tuple(self._settings.workspaces)
+        names = tuple(self.settings.workspaces)
         problems = filter(None, map(self.problem, names))
         return "; ".join(dict.fromkeys(problems)) or ("ok" if any(map(self.known, names)) else "none")
 
     @property
     def missing(self) -> bool:
-        return any(self.problem(name) and not self.known(name) for name in self._settings.workspaces)
+        return any(self.problem(name) and not self.known(name) for name in self.settings.workspaces)
 
     async def refresh(self) -> None:
         """Read the stored secrets again; requests that come together share one reading."""
@@ -219,15 +199,15 @@ class WebhookSecrets:
 
     async def _load_next(self) -> None:
         async with self._loading:
-            await asyncio.sleep(self._loaded_at + RELOAD_SPACING - self._now())
+            await asyncio.sleep(RELOAD_SPACING)
             self._next = None  # callers from here on wait for a later read
             await self._load()
 
     async def _load(self) -> None:
-        problem: str | None = None
+        problem = ""
         try:
             async with asyncio.timeout(RELOAD_TIMEOUT):
-                for file in self._files:
+                for file in self.settings.webhook_files:
                     try:
                         await self._subscriptions.import_file(file)
                     except WebhookFileUnreadable as error:
@@ -235,13 +215,12 @@ class WebhookSecrets:
                 self._stored = await self._subscriptions.secrets()
         except (RecordsUnavailable, TimeoutError) as error:
             problem = str(error) or "the bot's database isn't responding"
-        if problem and problem != self._general_problem:
+        if problem and problem != self._problem:
             log.warning("webhook secrets cannot be read", error=problem)
-        self._general_problem = problem
-        self._loaded_at = self._now()
+        self._problem = problem
 
 
-_ANSWERS = {status: metrics.DELIVERIES.labels(str(status)) for status in (200, 401, 404, 413, 503)}
+_ANSWERS = {status: metrics.DELIVERIES.labels(str(status)) for status in (200, 400, 401, 404, 413, 503)}
 
 
 class WebhookReceiver:
@@ -256,27 +235,26 @@ class WebhookReceiver:
         now: Callable[[], float],
     ) -> None:
         self._intake, self._bodies, self._secrets, self._now = intake, bodies, secrets, now
-        self._refused: dict[tuple[str, str], tuple[float, int]] = {}
-        """The time of the last log line by workspace and reason, and the number of refusals since."""
+        self._logged: dict[tuple[str, str], float] = {}
+        """The time of the last log line by workspace and reason."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send, *, workspace: str) -> None:
         try:
             status = await self._accept(scope, receive, workspace)
-        except BodyTooLarge:
-            status = 413
-        except ClientDisconnected:
-            return
-        except (Overloaded, RecordsUnavailable):
+        except Refused as refused:
+            status = refused.status
+        except RecordsUnavailable:
             status = 503
         _ANSWERS[status].inc()
         await answer(send, status)
 
     async def _accept(self, scope: Scope, receive: Receive, name: str) -> int:
-        workspace = self._secrets.workspace(name)
-        if workspace is None:
+        try:
+            workspace = self._secrets.settings.workspace(name).name
+        except UnknownWorkspace:
             return 404
-        signature = signature_of(scope["headers"])
-        if signature is None:
+        signature = read_header(scope, HEADER)
+        if not signature:
             return self._refuse(workspace, "no_signature")
         body = await self._bodies.read(scope, receive)
         keys = self._secrets.known(workspace)
@@ -293,25 +271,24 @@ class WebhookReceiver:
         await self._intake.store(Arrival(workspace=workspace, body=body, at=self._now()))
         return 200
 
-    def _refuse(self, workspace: str, reason: str, *, problem: str | None = None) -> int:
+    def _refuse(self, workspace: str, reason: str, *, problem: str = "") -> int:
         """401, or 503 while a secret that might match cannot be read; logged once a minute with the reason."""
         reason = "secrets_unreadable" if problem else reason
         metrics.REFUSED.labels(workspace, reason).inc()
-        logged_at, count = self._refused.get((workspace, reason), (-math.inf, 0))
-        count += 1
-        if time.monotonic() - logged_at >= REFUSAL_LOG_SECONDS:
-            log.warning("delivery refused", workspace=workspace, reason=reason, count=count, error=problem)
-            logged_at, count = time.monotonic(), 0
-        self._refused[workspace, reason] = (logged_at, count)
+        now = time.monotonic()
+        if now - self._logged.get((workspace, reason), -math.inf) >= REFUSAL_LOG_SECONDS:
+            log.warning("delivery refused", workspace=workspace, reason=reason, error=problem or None)
+            self._logged[workspace, reason] = now
         return 503 if problem else 401
 
 
-def signature_of(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
-    """The one signature header; None when it is missing, there twice, or not ASCII."""
-    signatures = [value for name, value in headers if name == HEADER]
-    if len(signatures) != 1 or not signatures[0].isascii():
-        return None
-    return signatures[0].decode("ascii")
+def read_header(scope: Scope, name: bytes) -> str:
+    """The one header of a name; empty when it is missing, there twice, or not ASCII.
+
+    A proxy in front of the bot could believe the first of two, and the bot the other.
+    """
+    values = [value for other, value in scope["headers"] if other == name]
+    return values[0].decode() if len(values) == 1 and values[0].isascii() else ""
 
 
 class BodyReader:
@@ -321,29 +298,26 @@ class BodyReader:
         self._limit, self._free = limit, total
 
     async def read(self, scope: Scope, receive: Receive) -> bytes:
-        """The body, given up as soon as it is over a bound.
-
-        Raises `BodyTooLarge`, `ClientDisconnected`, `Overloaded`.
-        """
-        lengths = [value for name, value in scope["headers"] if name == b"content-length"]
+        """The body, given up as soon as it is over a bound. Raises `Refused`."""
+        length = read_header(scope, b"content-length")
         # What is announced as too large is refused before a byte of it is read.
-        if lengths and lengths[0].isdigit() and int(lengths[0]) > self._limit:
-            raise BodyTooLarge
+        if length.isdigit() and int(length) > self._limit:
+            raise Refused(413)
         parts: list[bytes] = []
         size, reserved = 0, 0
         try:
             while True:
                 event = await receive()
                 if event["type"] == "http.disconnect":
-                    raise ClientDisconnected
+                    raise Refused(400)  # nobody reads the answer
                 parts.append(event.get("body", b""))
                 size += len(parts[-1])
                 if size > self._limit:
-                    raise BodyTooLarge
+                    raise Refused(413)
                 # The first 64 KiB of each are free: the number of connections bounds them.
                 more = max(0, size - SMALL_BODY_BYTES) - reserved
                 if more > self._free:
-                    raise Overloaded
+                    raise Refused(503)
                 self._free, reserved = self._free - more, reserved + more
                 if not event.get("more_body", False):
                     return b"".join(parts)

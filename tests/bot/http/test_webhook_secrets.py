@@ -83,8 +83,8 @@ async def test_refused_deliveries_are_counted_and_logged_once_a_minute(
             assert await prepared.deliver(interested(1), headers={}) == 401
             monkeypatch.setattr(webhook, "REFUSAL_LOG_SECONDS", 0.0)
             assert await deliver(prepared, "wrong") == 401
-        refused = [(one["reason"], one["count"]) for one in logs if one["event"] == "delivery refused"]
-        assert refused == [("wrong_signature", 1), ("no_signature", 1), ("wrong_signature", 3)]
+        refused = [one["reason"] for one in logs if one["event"] == "delivery refused"]
+        assert refused == ["wrong_signature", "no_signature", "wrong_signature"]
         _, text = await prepared.get("/metrics")
         assert 'outreach_refused_deliveries_total{reason="wrong_signature",workspace="default"}' in text
 
