@@ -16,17 +16,16 @@ from secrets import token_hex
 
 import aiohttp
 import structlog
-from slack_bolt.async_app import AsyncApp
 
 from bot.cards import card_settings
-from bot.commands.context import CommandContexts, open_contexts
-from bot.delivery.outbox import Outbox
-from bot.delivery.routing import Router, Routes
+from bot.commands.context import open_contexts
+from bot.core import Core
+from bot.delivery.routing import Router
 from bot.guardrails import Guardrails
 from bot.http.asgi import AsgiApp, ReplyPage, SlackRequests
 from bot.http.readiness import ReadinessProbe
-from bot.http.webhook import FORGET_SECONDS, BodyReader, DeliveryIntake, WebhookReceiver, WebhookSecrets
-from bot.interactions.gate import CHECK_SECONDS, RequestGate
+from bot.http.webhook import FORGET_SECONDS, BodyReader, WebhookReceiver
+from bot.interactions.gate import CHECK_SECONDS
 from bot.interactions.listeners import Listeners, bolt_app
 from bot.jobs import due, reconcile, samples
 from bot.jobs.reconcile import Reconciler
@@ -35,10 +34,9 @@ from bot.jobs.samples import GuardrailSampler, HistorySampler
 from bot.jobs.scheduler import JobScheduler
 from bot.jobs.standings import CardRefresher, DomainChecks
 from bot.runtime import DeliverySignals, Supervisor
-from bot.slack.directory import ROTA_SECONDS, UserDirectory, may_still_pause
-from bot.slack.messages import MessageSender
+from bot.slack.directory import ROTA_SECONDS, may_still_pause
 from bot.slack.socket_mode import SocketMode, SocketTimeouts
-from bot.slack.web_api import SlackError, WebApi, open_web_api
+from bot.slack.web_api import SlackError, open_web_api
 from bot.worker import Worker
 from shared.api.errors import OutreachError
 from shared.api.transport import Transport
@@ -51,7 +49,6 @@ from shared.store import LeaseTimings, Store, open_store
 from shared.store.db.engine import sole_owner
 from shared.store.instance import BEAT_SECONDS
 from shared.store.jobs import EVALUATE
-from shared.store.webhooks import SecretCipher, WebhookSubscriptions
 
 GRACE = 3.0
 """Seconds that each stage of the shutdown may take."""
@@ -70,40 +67,6 @@ class Bot:
     web: AsgiApp
     store: Store
     signals: DeliverySignals
-
-
-class Core:
-    """The parts on which everything else is built: database, service, Slack, and signals of changes."""
-
-    def __init__(
-        self,
-        settings: Settings,
-        store: Store,
-        contexts: CommandContexts,
-        slack: WebApi,
-        supervisor: Supervisor,
-    ) -> None:
-        self.settings, self.store, self.contexts = settings, store, contexts
-        self.slack, self.supervisor, self.signals = slack, supervisor, DeliverySignals()
-        rota = (person for rota in settings.routes.rotas.values() for person in rota.people)
-        self.directory = UserDirectory(slack, groups=settings.roles.groups, rota=rota)
-        self.routes = Routes(
-            alert_channels={name: place.alert_channel for name, place in settings.workspaces.items()},
-            routing=settings.routes,
-            remind_after=settings.alerts.remind_after,
-            people=self.directory,
-        )
-        self.outbox = Outbox(
-            store,
-            MessageSender(slack, timeout=store.posting.timings.patience),
-            settings=settings,
-            routes=self.routes,
-            directory=self.directory,
-            planned=self.signals.changed,
-        )
-        self.intake = DeliveryIntake(store, stored=self.signals.stored)
-        subscriptions = WebhookSubscriptions(store.database, SecretCipher(settings.secret_keys))
-        self.secrets = WebhookSecrets(settings, subscriptions)
 
 
 @asynccontextmanager
@@ -131,25 +94,14 @@ async def open_bot(
         slack = await stack.enter_async_context(
             open_web_api(token.get_secret_value() if token else "", base_url=base, session=slack_session)
         )
-        core = Core(settings, store, contexts, slack, supervisor)
+        core = Core(contexts, slack, supervisor)
         await core.secrets.open()
+        readiness = ReadinessProbe(core, instance=await store.instance.id())
+        listeners = Listeners(core, self_test=readiness.self_test)
+        bolt = bolt_app(listeners, slack)
         scheduler, worker = await _build_jobs(stack, core)
-        readiness = ReadinessProbe(
-            store,
-            contexts,
-            slack,
-            core.outbox,
-            intake=core.intake,
-            supervisor=supervisor,
-            secrets=core.secrets,
-            instance=await store.instance.id(),
-        )
         scheduler.every(PROBE_SECONDS, readiness.probe, name="readiness", at_once=True)
-        listeners, bolt = _build_listeners(core, scheduler, readiness)
-        app_token = settings.slack.app_token
-        if app_token is not None:
-            # The connection needs the listeners, and they ask the probe how the connection is.
-            readiness.socket_mode = SocketMode(bolt, app_token.get_secret_value(), slack, timeouts=timeouts)
+        scheduler.every(CHECK_SECONDS, listeners.gate.check_channels, name="channels", at_once=True)
         router = Router(
             store, signals=core.signals, routes=core.routes, stored_count=lambda: core.intake.count
         )
@@ -159,40 +111,29 @@ async def open_bot(
             "routing": router.run,
             "jobs": worker.run,
             "card_refresh": refresher.run,
-            **({"socket_mode": readiness.socket_mode.run} if readiness.socket_mode else {}),
             "schedule": scheduler.run,
         }
+        clock, bodies, receives = store.database.clock, BodyReader(), None
+        if (app_token := settings.slack.app_token) is not None:
+            # The connection needs the listeners, and they ask the probe how the connection is.
+            connection = SocketMode(bolt, app_token.get_secret_value(), slack, timeouts=timeouts)
+            readiness.socket_mode, tasks["socket_mode"] = connection, connection.run
+        elif secret := settings.slack.signing_secret:
+            receives = SlackRequests(bolt, signing_secret=secret.get_secret_value(), bodies=bodies)
+        web = AsgiApp(
+            receiver=WebhookReceiver(core.intake, bodies=bodies, secrets=core.secrets, now=clock),
+            slack=receives,
+            replies=ReplyPage(store=store, cards=card_settings(settings), now=clock),
+            default_workspace=settings.default_workspace,
+            probe=readiness,
+            details_apart=settings.details_address is not None,
+        )
         for name, run in tasks.items():
             await stack.enter_async_context(supervisor.running(name, run))
-        yield Bot(web=_build_web(core, bolt, readiness), store=store, signals=core.signals)
+        yield Bot(web=web, store=store, signals=core.signals)
         # Answers first: what they put into the queue, the worker may still post.
         await listeners.drain(GRACE)
         await worker.drain(GRACE)
-
-
-def _build_listeners(
-    core: Core, scheduler: JobScheduler, readiness: ReadinessProbe
-) -> tuple[Listeners, AsyncApp]:
-    """What answers Slack's requests, and Bolt before it."""
-    slack, directory = core.slack, core.directory
-    gate = RequestGate(
-        slack,
-        directory,
-        core.store,
-        core.outbox,
-        set_channels=set_channels(core.settings),
-        changed=core.signals.changed,
-    )
-    scheduler.every(CHECK_SECONDS, gate.check_channels, name="channels", at_once=True)
-    listeners = Listeners(
-        core.contexts,
-        directory,
-        slack,
-        gate=gate,
-        signals=core.signals,
-        self_test=readiness.self_test,
-    )
-    return listeners, bolt_app(listeners, slack)
 
 
 async def _build_jobs(stack: AsyncExitStack, core: Core) -> tuple[JobScheduler, Worker]:
@@ -224,7 +165,6 @@ async def _build_jobs(stack: AsyncExitStack, core: Core) -> tuple[JobScheduler, 
     every(samples.EVERY, sampler.sample, name="guardrail counts", at_once=True)
     every(REVIVE_SECONDS, store.posting.revive, name="revive")
     every(PRUNE_SECONDS, partial(_prune, store, settings), name="retention")
-    every(PRUNE_SECONDS, store.slack_events.forget_old, name="slack_events")
     every(BEAT_SECONDS, beat, name="heartbeat")
     every(FORGET_SECONDS, core.secrets.refresh, name="webhook_secrets")
     kinds = due.kinds(
@@ -244,28 +184,13 @@ async def _prune(store: Store, settings: Settings) -> None:
     bodies, records = kept.texts_days * DAY, kept.records_days * DAY
     await store.guardrails.prune()
     await store.domains.prune(changes_after=records)
+    await store.slack_events.forget_old()
     if count := await store.jobs.forget_orphans(settings.workspaces):
         log.warning("deleted timed pauses of workspaces that are no longer in the settings", count=count)
     for _portion in range(MOST_PORTIONS):
         if not await store.retention.prune(bodies_after=bodies, hashes_after=records):
             return
         await asyncio.sleep(0.1)  # the intake goes first
-
-
-def _build_web(core: Core, bolt: AsyncApp, readiness: ReadinessProbe) -> AsgiApp:
-    """The routes; in Socket Mode Slack's requests don't come over HTTP."""
-    settings, clock, bodies = core.settings, core.store.database.clock, BodyReader()
-    secret, slack = settings.slack.signing_secret, None
-    if secret and not settings.slack.app_token:
-        slack = SlackRequests(bolt, signing_secret=secret.get_secret_value(), bodies=bodies)
-    return AsgiApp(
-        receiver=WebhookReceiver(core.intake, bodies=bodies, secrets=core.secrets, now=clock),
-        slack=slack,
-        replies=ReplyPage(store=core.store, cards=card_settings(settings), now=clock),
-        default_workspace=settings.default_workspace,
-        probe=readiness,
-        details_apart=settings.details_address is not None,
-    )
 
 
 async def _begin(store: Store, settings: Settings, *, alone: bool) -> None:
@@ -286,11 +211,3 @@ async def _heartbeat(store: Store) -> AsyncIterator[Callable[[], Awaitable[None]
     finally:
         with contextlib.suppress(RecordsUnavailable, TimeoutError):
             await asyncio.wait_for(store.instance.leave(process), GRACE)
-
-
-def set_channels(settings: Settings) -> frozenset[str]:
-    """The channels that the settings name."""
-    alerts = [workspace.alert_channel for workspace in settings.workspaces.values()]
-    ruled = [rule.channel for rule in settings.routes.rules]
-    escalated = settings.alerts.escalate_to
-    return frozenset(filter(None, (*alerts, *ruled, settings.routes.fallback, escalated)))

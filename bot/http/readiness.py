@@ -9,12 +9,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from bot.commands.context import CommandContexts
-from bot.delivery.outbox import Outbox
-from bot.http.webhook import DeliveryIntake, WebhookSecrets
-from bot.runtime import Supervisor, visit
+from bot.core import Core
+from bot.runtime import visit
 from bot.slack.socket_mode import SocketMode
-from bot.slack.web_api import SlackError, WebApi
+from bot.slack.web_api import SlackError
 from bot.telemetry import metrics
 from shared.api.errors import OutreachError
 from shared.commands.help import Doctor
@@ -22,7 +20,6 @@ from shared.commands.run import CommandContext
 from shared.commands.status import REJECTIONS
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.records.records import RecordsUnavailable
-from shared.store import Store
 from shared.store.history import UNSURE, Backlog
 
 TIMEOUT = 8
@@ -47,27 +44,14 @@ _UNREADABLE: Mapping[str, Any] = {
 class ReadinessProbe:
     """`probe` now and then; `readiness` and `update_gauges` at any time."""
 
-    def __init__(
-        self,
-        store: Store,
-        contexts: CommandContexts,
-        slack: WebApi,
-        outbox: Outbox,
-        *,
-        intake: DeliveryIntake,
-        secrets: WebhookSecrets,
-        supervisor: Supervisor,
-        instance: str,
-    ) -> None:
-        self._store, self._contexts, self._web_api, self._outbox = store, contexts, slack, outbox
-        self._secrets, self._supervisor, self._instance = secrets, supervisor, instance
+    def __init__(self, core: Core, *, instance: str) -> None:
+        self._core, self._store, self._instance = core, core.store, instance
         self.socket_mode: SocketMode | None = None
         """The connection in Socket Mode, where the settings want one."""
         self._check: asyncio.Task[Mapping[str, Any]] | None = None
-        self._intake = intake
         self._written_at = float("-inf")
         self._slack = NOT_CHECKED
-        self._api = dict.fromkeys(contexts.clients, NOT_CHECKED)
+        self._api = dict.fromkeys(core.contexts.clients, NOT_CHECKED)
 
     async def self_test(self, context: CommandContext) -> Card:
         """The answer to `doctor`: each part of the running bot, as far as the reader's workspace and channels go."""
@@ -102,11 +86,11 @@ class ReadinessProbe:
 
     async def probe(self) -> None:
         """Ask Slack and the service of each workspace how they are."""
-        await asyncio.gather(self._ask_slack(), visit(self._contexts.clients, self._ask_api))
+        await asyncio.gather(self._ask_slack(), visit(self._core.contexts.clients, self._ask_api))
 
     async def _ask_slack(self) -> None:
         try:
-            await self._web_api.call("auth.test", seconds=TIMEOUT)
+            await self._core.slack.call("auth.test", seconds=TIMEOUT)
         except SlackError as error:
             self._slack = error.code if error.status else f"unreachable: {error.code}"
         else:
@@ -114,7 +98,7 @@ class ReadinessProbe:
 
     async def _ask_api(self, name: str) -> None:
         try:
-            await self._contexts.clients[name].list_sequences()
+            await self._core.contexts.clients[name].list_sequences()
         except OutreachError as error:
             self._api[name] = f"{type(error).__name__}: {error.message}"
         else:
@@ -123,20 +107,20 @@ class ReadinessProbe:
     async def readiness(self) -> tuple[bool, Mapping[str, Any]]:
         """Answer if deliveries can be accepted and become alerts, and with the state of everything else."""
         database = await self._database()
-        await self._secrets.refresh()
+        await self._core.secrets.refresh()
         unrouted = database["oldest_unrouted_seconds"]
         state = {
             "instance": self._instance,
             **database,
-            "webhook_secrets": self._secrets.state,
-            "slack": self._outbox.slack_error or self._slack,
-            "tasks": self._supervisor.state,
+            "webhook_secrets": self._core.secrets.state,
+            "slack": self._core.outbox.slack_error or self._slack,
+            "tasks": self._core.supervisor.state,
             "socket_mode": self.socket_mode.state if self.socket_mode else "off",
             "api": OK if set(self._api.values()) == {OK} else "; ".join(sorted(set(self._api.values()))),
             "workspaces": {name: {"api": state} for name, state in self._api.items()},
         }
         routing = unrouted is not None and unrouted < UNROUTED_SECONDS
-        return routing and not self._supervisor.failing and not self._secrets.missing, state
+        return routing and not self._core.supervisor.failing and not self._core.secrets.missing, state
 
     async def _database(self) -> Mapping[str, Any]:
         """Read the state of the database; requests that come together share one look."""
@@ -169,15 +153,15 @@ class ReadinessProbe:
 
         After deliveries were refused, as much is written as they had.
         """
-        refused = self._intake.refused_bytes
+        refused = self._core.intake.refused_bytes
         if not refused and time.monotonic() - self._written_at < WRITTEN_SECONDS:
             return
         await (self._store.arrivals.try_out(refused) if refused else self._store.arrivals.check())
-        self._written_at, self._intake.refused_bytes = time.monotonic(), 0
+        self._written_at, self._core.intake.refused_bytes = time.monotonic(), 0
 
     async def update_gauges(self) -> None:
         """Update the gauges, as far as the database responds."""
-        for name, client in self._contexts.clients.items():
+        for name, client in self._core.contexts.clients.items():
             counts = {
                 metrics.API_REQUESTS: client.counts.requests,
                 metrics.API_THROTTLED: client.counts.throttled,
@@ -194,7 +178,7 @@ class ReadinessProbe:
         for workspace, backlog in backlogs.items():
             for word, count in backlog.refusals.items():
                 metrics.REFUSED_ALERTS.labels(workspace, word).set(count)
-        for name in self._contexts.clients:
+        for name in self._core.contexts.clients:
             backlog = backlogs.get(name, Backlog())
             for state, count in backlog.counts.items():
                 metrics.ALERTS.labels(name, state).set(count)

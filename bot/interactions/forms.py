@@ -85,12 +85,8 @@ def ack_view(card: Card, *, channel: str = "") -> View:
 
 
 def metadata_of(view: Mapping[str, Any], name: str) -> str:
-    """The `channel` or the `workspace` of a view."""
-    try:
-        metadata = json.loads(view.get("private_metadata") or "{}")
-    except ValueError:
-        return ""
-    return str(metadata.get(name) or "") if isinstance(metadata, dict) else ""
+    """The `channel` or the `workspace` that we wrote into a view. Raises where it is something else."""
+    return str(json.loads(view.get("private_metadata") or "{}").get(name) or "")
 
 
 # -- the fields
@@ -98,11 +94,9 @@ def metadata_of(view: Mapping[str, Any], name: str) -> str:
 
 def _workspace_menu(workspace: str, workspaces: Sequence[str]) -> Block:
     """Another choice updates the form with its sequences."""
-    names = [name for name in workspaces if len(name) <= OPTION_VALUE][:OPTIONS]
-    if workspace not in names:
-        # A menu holds a hundred options, and the chosen one must be among them.
-        names[-1:] = [workspace]
-    element = _select(WORKSPACE, [(name, name) for name in names], first=names.index(workspace))
+    # A menu holds a hundred options, and the chosen one must be among them.
+    names = [workspace, *(name for name in workspaces if name != workspace)][:OPTIONS]
+    element = _select(WORKSPACE, [(name, name) for name in names])
     return _input(WORKSPACE, "Outreach workspace", element) | {"dispatch_action": True}
 
 
@@ -124,10 +118,10 @@ def _add_fields(workspace: str) -> list[Block]:
     ]
 
 
-def _select(name: str, offered: Iterable[tuple[str, str]], *, first: int = 0) -> dict[str, Any]:
-    """A choice of values with their labels, one of which is chosen."""
+def _select(name: str, offered: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """A choice of values with their labels; the first is chosen."""
     drawn = [_option(label, value) for value, label in offered]
-    return {"type": "static_select", "action_id": name, "options": drawn, "initial_option": drawn[first]}
+    return {"type": "static_select", "action_id": name, "options": drawn, "initial_option": drawn[0]}
 
 
 def _sequence_menu(workspace: str) -> Block:

@@ -11,16 +11,14 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import structlog
 
-from bot.delivery.outbox import Outbox
-from bot.slack.directory import UserDirectory
-from bot.slack.web_api import SlackError, WebApi
+from bot.core import Core
 from shared.records.records import RecordsUnavailable
-from shared.store import Store
+from shared.settings import Settings
 from shared.store.messages import ChannelRefused
 
 ANSWERED_WITHIN = 1.0
@@ -32,53 +30,41 @@ _MOVED = "channel_id_changed"
 _NOTED = {"archive", "unarchive", "id_changed", "rename", "left", "app_uninstalled", "tokens_revoked"}
 _CURED_BY_PEOPLE = frozenset({"is_archived", "not_in_channel", "channel_not_found"})
 _CHANNEL_ID = re.compile(r"[A-Z0-9]{2,30}")
+_PEOPLE = ("user_id", "user.id", "event.user")
+_ENTERPRISES = ("enterprise_id", "team.enterprise_id", "enterprise.id")
+_TEAMS = ("team_id", "team.id", "user.team_id", "event.team", "event.user_team", "event.source_team")
 
 log = structlog.get_logger("slack_events")
 
 
 class RequestGate:
-    """Decides about each request, over HTTP and in Socket Mode, and notes in the store what happens to the app and its channels.
+    """Decides about each request, over HTTP and in Socket Mode, and notes in the store what happens to the app and its channels."""
 
-    `set_channels` are those of the settings; `changed` is called when something may be posted now.
-    """
-
-    def __init__(
-        self,
-        slack: WebApi,
-        directory: UserDirectory,
-        store: Store,
-        outbox: Outbox,
-        *,
-        set_channels: Collection[str],
-        changed: Callable[[], None],
-    ) -> None:
-        self._slack, self._directory, self._store, self._outbox = slack, directory, store, outbox
-        self._set, self._changed, self._taken = set_channels, changed, store.slack_events
+    def __init__(self, core: Core) -> None:
+        self._slack, self._directory, self._outbox = core.slack, core.directory, core.outbox
+        self._posting, self._taken = core.store.posting, core.store.slack_events
+        self._changed, self._set = core.signals.changed, set_channels(core.settings)
 
     async def admits(self, body: Mapping[str, Any]) -> bool:
         """True for what the listeners are to handle; what comes again comes for nothing, also after a restart.
 
-        An event about the app or a channel is taken when it has been handled: what a crash interrupts, Slack sends
-        again, and handling it twice does no harm. Everything else is taken before it is handled, so that it is never
-        answered twice. https://docs.slack.dev/apis/events-api/#retries
+        Everything is taken before it is handled, so that it is never answered twice; what a crash keeps from being noted
+        about a channel, its next post or check shows. https://docs.slack.dev/apis/events-api/#retries
         """
         if await self._is_foreign(body):
             log.warning("a request of another Slack workspace did nothing")
             return False
-        name = _name_of(body)
-        is_noted = body.get("type") == "event_callback" and name and _kind(body["event"])
-        if name:
-            look = self._taken.is_new(name) if is_noted else self._taken.take(name)
+        if name := _name_of(body):
             # A database that does not answer must not leave the person without a word.
             with contextlib.suppress(RecordsUnavailable, TimeoutError):
-                if not await asyncio.wait_for(look, ANSWERED_WITHIN):
+                if not await asyncio.wait_for(self._taken.take(name), ANSWERED_WITHIN):
                     log.info("request repeated")
                     return False
-        if not is_noted:
-            return True
-        await self._note(body["event"])
-        await self._taken.take(name)
-        return False
+        event: Mapping[str, Any] = body["event"] if body.get("type") == "event_callback" else {}
+        kind = str(event.get("type") or "").removeprefix("channel_").removeprefix("group_")
+        if kind in _NOTED:
+            await self._note(kind, event)
+        return kind not in _NOTED
 
     async def _is_foreign(self, body: Mapping[str, Any]) -> bool:
         """True if the request names another team or organization than the bot's, and nobody whom Slack knows as from there.
@@ -86,25 +72,23 @@ class RequestGate:
         Ids of people are unique within a team only (https://docs.slack.dev/reference/objects/user-object). A shared
         channel brings requests of people from elsewhere, who may look where the settings say so
         (https://docs.slack.dev/apis/slack-connect); with the id of one of our own people it is a mistake or a forgery.
+        While Slack has not said who the bot is, nobody is known, and may change nothing.
         """
-        if not _names_others(body, self._slack.identity):
+        own, enterprises = self._slack.identity, set(read_texts(body, *_ENTERPRISES))
+        # A person of the same organization may be of another team.
+        named = enterprises or set(read_texts(body, *_TEAMS))
+        if not own or named <= {own.get("enterprise_id" if enterprises else "team_id")}:
             return False
-        # The workspace may have joined an organization since.
-        with contextlib.suppress(SlackError):
-            await self._slack.call("auth.test", seconds=ANSWERED_WITHIN)
-        if not _names_others(body, self._slack.identity):
-            return False
-        event, user = body.get("event") or {}, body.get("user") or {}
-        who = str(body.get("user_id") or user.get("id") or event.get("user") or "")
+        who = next(iter(read_texts(body, *_PEOPLE)), "")
         try:
             person = await asyncio.wait_for(self._directory.find(who), ANSWERED_WITHIN)
         except TimeoutError:
             return True
         return not (person.is_known and person.is_outsider)
 
-    async def _note(self, event: Mapping[str, Any]) -> None:
+    async def _note(self, kind: str, event: Mapping[str, Any]) -> None:
         """Do what an event about the app or a channel asks for."""
-        channel, kind = _channel_id(event.get("channel")), _kind(event)
+        channel = _channel_id(event.get("channel"))
         match kind:
             case "archive":
                 await self._close(channel, "is_archived")
@@ -123,8 +107,7 @@ class RequestGate:
             case _:
                 # Everything waits until the app is installed again. A revocation may be about people's tokens.
                 # https://docs.slack.dev/reference/events/tokens_revoked
-                tokens = event.get("tokens")
-                if kind == "app_uninstalled" or (isinstance(tokens, dict) and tokens.get("bot")):
+                if kind == "app_uninstalled" or event["tokens"].get("bot"):
                     log.error("the app was removed from Slack, or its token revoked", event_type=kind)
                     self._outbox.note_lost_token(kind)
 
@@ -133,8 +116,8 @@ class RequestGate:
 
         A channel that takes nothing and that nothing names any more, because its rule left the settings, is forgotten.
         """
-        await self._store.posting.forget_unused_channels(self._set, errors={*_CURED_BY_PEOPLE, _MOVED})
-        broken = await self._store.posting.broken()
+        await self._posting.forget_unused_channels(self._set, errors={*_CURED_BY_PEOPLE, _MOVED})
+        broken = await self._posting.broken()
         for channel in sorted(self._set):
             place = await self._directory.find_place(channel)
             if place.error:
@@ -147,7 +130,7 @@ class RequestGate:
         """A channel takes posts again."""
         if channel:
             self._directory.forget_channel(channel)
-            await self._store.posting.open_channel(channel, report=self._outbox.report)
+            await self._posting.open_channel(channel, report=self._outbox.report)
             self._changed()
 
     async def _close(self, channel: str, error: str, *, moved_to: str = "") -> None:
@@ -155,14 +138,15 @@ class RequestGate:
             await self._directory.channel_name(channel)  # while Slack still tells it
             used = channel in self._set
             refused = ChannelRefused(error=error, moved_to=moved_to)
-            await self._store.posting.close_channel(channel, refused, report=self._outbox.report, used=used)
+            await self._posting.close_channel(channel, refused, report=self._outbox.report, used=used)
             self._changed()
 
 
-def _kind(event: Mapping[str, Any]) -> str:
-    """The kind of an event about the app or a channel; empty for all others."""
-    kind = str(event.get("type") or "").removeprefix("channel_").removeprefix("group_")
-    return kind if kind in _NOTED else ""
+def set_channels(settings: Settings) -> frozenset[str]:
+    """The channels that the settings name."""
+    alerts = [workspace.alert_channel for workspace in settings.workspaces.values()]
+    ruled = [rule.channel for rule in settings.routes.rules]
+    return frozenset(filter(None, (*alerts, *ruled, settings.routes.fallback, settings.alerts.escalate_to)))
 
 
 def _name_of(body: Mapping[str, Any]) -> str:
@@ -179,23 +163,18 @@ def _name_of(body: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
-def _names_others(body: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
-    """True if a request names a team or an organization that `own`, the bot's `auth.test`, does not.
-
-    False while Slack has not said who the bot is: then nobody is known, and may change nothing. A person
-    of the same organization may be of another team.
-    """
-    if not own:
-        return False
-    event, user = body.get("event") or {}, body.get("user") or {}
-    team, enterprise = body.get("team") or {}, body.get("enterprise") or {}
-    teams = {body.get("team_id"), team.get("id"), user.get("team_id")}
-    teams |= {event.get(name) for name in ("team", "user_team", "source_team")}
-    enterprises = {body.get("enterprise_id"), team.get("enterprise_id"), enterprise.get("id")}
-    enterprises -= {None, ""}
-    if enterprises:
-        return enterprises != {own.get("enterprise_id")}
-    return bool(teams - {None, "", own.get("team_id")})
+def read_texts(body: Mapping[str, Any], *paths: str) -> list[str]:
+    """The texts at paths like `user.id`, as far as they are there. Raises `TypeError` where one isn't a text."""
+    texts = []
+    for path in paths:
+        value: Any = body
+        for name in path.split("."):
+            value = value.get(name) if value else None
+        if value:
+            if not isinstance(value, str):
+                raise TypeError(f"{path} isn't a text")
+            texts.append(value)
+    return texts
 
 
 def _channel_id(channel: object) -> str:

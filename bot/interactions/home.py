@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import field
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -18,11 +17,11 @@ import structlog
 from bot.blockkit import card_blocks
 from bot.blockkit.actions import OpenForm, ShowSample
 from bot.cards import PLAIN_CARDS, CardSettings, card_settings
-from bot.commands.context import CommandContexts, WorkspaceCache
+from bot.commands.context import WorkspaceCache
 from bot.commands.replies import list_item
-from bot.slack.directory import UserDirectory
+from bot.core import Core
 from bot.slack.permissions import Reach, Standing
-from bot.slack.web_api import SlackError, WebApi
+from bot.slack.web_api import SlackError
 from shared.api.errors import OutreachError
 from shared.commands.base import DOMAIN
 from shared.commands.help import Help
@@ -34,11 +33,11 @@ from shared.domain.card import Action, Button, Card, Fact, Tone
 from shared.domain.health import WORST_FIRST, DomainHealth, roll_up, worst
 from shared.frozen import frozen
 from shared.records.records import RecordsUnavailable
+from shared.store.history import UnclaimedReplies
 from shared.text.formats import show_exact_span, show_number
 
 BLOCKS = 100
 UNCLAIMED, CLAIMS, DOMAINS, WORKSPACES = 3, 6, 5, 20
-MOST_VISITORS = 2_000
 PURPOSE = (
     "Outreach tells this Slack workspace when a lead is interested, or a sending domain is in trouble, "
     "so that someone claims and answers within minutes."
@@ -56,54 +55,64 @@ View = dict[str, Any]
 
 
 @frozen
+class Place:
+    """A workspace, named where there are several; None is unknown."""
+
+    name: str = ""
+    unclaimed: UnclaimedReplies | None = None
+    paused: Mapping[str, datetime]
+    """The domains that the service paused, each with the moment since which it is."""
+    domains: Sequence[DomainHealth] | None = None
+
+    @property
+    def troubled(self) -> list[DomainHealth]:
+        """The domains that aren't paused, but have trouble."""
+        bad = [domain for domain in self.domains or () if domain.tone in {Tone.BAD, Tone.WARN}]
+        return [domain for domain in bad if domain.domain not in self.paused]
+
+
+@frozen
 class HomeState:
-    """Everything that Home shows; None, or no entry for a workspace: unknown."""
+    """Everything that Home shows."""
 
     now: datetime
-    workspaces: Sequence[str] = ()
-    waiting: Sequence[Alert] | None = None
+    places: Sequence[Place]
+    waiting: Sequence[Alert] = ()
     """The replies that have waited longest."""
-    unclaimed: Mapping[str, int] = field(default_factory=dict)
-    """The number of unclaimed replies in each workspace."""
     claims: Sequence[Alert] = ()
     cards: CardSettings = PLAIN_CARDS
-    paused: Mapping[tuple[str, str], datetime] = field(default_factory=dict)
-    """The moment since which a domain of a workspace is paused."""
-    domains: Mapping[str, Sequence[DomainHealth]] = field(default_factory=dict)
     may_change: bool = True
     problem: str = ""
-
-    def named(self, workspace: str) -> str:
-        """The name of a workspace, where there are several."""
-        return workspace if len(self.workspaces) > 1 else ""
 
 
 def view(state: HomeState) -> View:
     """The whole tab: its head, and each section with its items."""
     draw = partial(list_item, now=state.now, cards=state.cards, may_change=state.may_change)
-    mine, unclaimed = list(map(draw, state.claims[:CLAIMS])), list(map(draw, state.waiting or ()))
+    mine, unclaimed = list(map(draw, state.claims[:CLAIMS])), list(map(draw, state.waiting))
     attention, troubled = _attention(state)
-    count = sum(state.unclaimed.values())
+    count = sum(place.unclaimed.count for place in state.places if place.unclaimed)
+    stands = show_number(count, "unclaimed reply") if count else "No unclaimed replies"
+    if any(place.unclaimed is None for place in state.places):
+        stands = "The database isn't available, so replies can't be shown."
     sections = [
         _section(f"Yours · {len(state.claims)}", mine, len(state.claims), "replies mine"),
         _section(f"Unclaimed · {count}", unclaimed, count, "replies"),
         _section("Needs attention", attention, troubled, "domains"),
     ]
-    if len(state.workspaces) > 1:
-        sections.append([{"type": "divider"}, *card_blocks.render(_workspaces(state)).blocks])
-    return _tab([*card_blocks.render(_head(state)).blocks, *(block for part in sections for block in part)])
+    if len(state.places) > 1:
+        lines = sorted(map(_line, state.places), key=lambda fact: WORST_FIRST.index(fact.tone))
+        card = Card(title=f"Outreach workspaces · {len(lines)}", facts=tuple(lines[:WORKSPACES]))
+        sections.append([{"type": "divider"}, *card_blocks.render(card).blocks])
+    return _tab(_head(state, stands), *(block for part in sections for block in part))
 
 
-def _tab(blocks: list[dict[str, Any]]) -> View:
-    return {"type": "home", "callback_id": "home", "blocks": blocks[:BLOCKS]}
+def _tab(card: Card, *blocks: dict[str, Any]) -> View:
+    drawn = [*card_blocks.render(card).blocks, *blocks]
+    return {"type": "home", "callback_id": "home", "blocks": drawn[:BLOCKS]}
 
 
-def _head(state: HomeState) -> Card:
+def _head(state: HomeState, stands: str) -> Card:
     """Explain what this is, and how things stand, with the time at which that was so."""
-    stands = "The database isn't available, so replies can't be shown."
-    if state.waiting is not None:
-        count = sum(state.unclaimed.values())
-        stands = show_number(count, "unclaimed reply") if count else "No unclaimed replies"
     actions: dict[str, Action] = {"Status": Status()}
     if state.may_change:
         actions["Pause …"] = OpenForm(verb="pause")
@@ -125,88 +134,66 @@ def _section(title: str, items: Sequence[Card], count: int, command: str) -> lis
 
 def _attention(state: HomeState) -> tuple[list[Card], int]:
     """The domains that were paused first and the worst of the others, and the number of all in trouble."""
-    troubled = [
-        (name, domain)
-        for name, domains in state.domains.items()
-        for domain in domains
-        if domain.tone in {Tone.BAD, Tone.WARN} and (name, domain.domain) not in state.paused
-    ]
-    troubled.sort(key=lambda pair: WORST_FIRST.index(pair[1].tone))
+    paused = [(since, name, place) for place in state.places for name, since in place.paused.items()]
+    paused.sort(key=lambda entry: entry[0])
+    troubled = [(place, domain) for place in state.places for domain in place.troubled]
+    troubled.sort(key=lambda entry: WORST_FIRST.index(entry[1].tone))
     items = []
-    for (workspace, name), since in sorted(state.paused.items(), key=lambda pair: pair[1])[:DOMAINS]:
+    for since, name, place in paused[:DOMAINS]:
+        pause = Pause(target=(f"{DOMAIN}{name}",)) if state.may_change else None
         text = f"paused {show_exact_span(state.now - since)} ago"
-        items.append(_domain(name, Tone.BAD, text, state.named(workspace), may_pause=state.may_change))
-    for workspace, domain in troubled[:1]:
-        reasons = "; ".join(domain.reasons)
-        items.append(_domain(domain.domain, domain.tone, reasons, state.named(workspace)))
-    return items, len(state.paused) + len(troubled)
+        items.append(_domain(place, name, Tone.BAD, text, pause))
+    for place, domain in troubled[:1]:
+        items.append(_domain(place, domain.domain, domain.tone, "; ".join(domain.reasons)))
+    return items, len(paused) + len(troubled)
 
 
-def _domain(name: str, tone: Tone, text: str, workspace: str, *, may_pause: bool = False) -> Card:
-    buttons = [Button(label="Show domain", action=Domain(name=name), workspace=workspace)]
-    if may_pause:
-        pause = Pause(target=(f"{DOMAIN}{name}",))
-        buttons.append(Button(label="Pause sequences …", action=pause, workspace=workspace))
-    facts = tuple(Fact(label="", value=value) for value in (workspace, text) if value)
+def _domain(place: Place, name: str, tone: Tone, text: str, pause: Pause | None = None) -> Card:
+    buttons = [Button(label="Show domain", action=Domain(name=name), workspace=place.name)]
+    if pause:
+        buttons.append(Button(label="Pause sequences …", action=pause, workspace=place.name))
+    facts = tuple(Fact(label="", value=value) for value in (place.name, text) if value)
     return Card(title=name, tone=tone, facts=facts, buttons=tuple(buttons))
 
 
-def _workspaces(state: HomeState) -> Card:
-    """A line for each, those with problems first; domains that can't be read are unknown."""
-    lines = []
-    for name in state.workspaces:
-        domains = state.domains.get(name, ())
-        paused = sum(workspace == name for workspace, _ in state.paused)
-        counts = {
-            "unclaimed reply": state.unclaimed.get(name, 0),
-            "paused domain": paused,
-            "troubled domain": sum(domain.tone is not Tone.GOOD for domain in domains),
-        }
-        words = [show_number(count, noun) for noun, count in counts.items() if count]
-        tone = worst(domain.tone for domain in domains) if name in state.domains else Tone.UNKNOWN
-        value, tone = " · ".join(words) or "nothing to do", Tone.BAD if paused else tone
-        lines.append(Fact(label=name, value=value, tone=tone))
-    lines.sort(key=lambda fact: WORST_FIRST.index(fact.tone))
-    left = len(lines) - WORKSPACES
-    return Card(
-        title=f"Outreach workspaces · {len(lines)}",
-        facts=tuple(lines[:WORKSPACES]),
-        footer=f"and {left} more" if left > 0 else "",
+def _line(place: Place) -> Fact:
+    """How a workspace stands, in a line."""
+    counts = {
+        "unclaimed reply": place.unclaimed.count if place.unclaimed else 0,
+        "paused domain": len(place.paused),
+        "troubled domain": len(place.troubled),
+    }
+    words = [show_number(count, noun) for noun, count in counts.items() if count]
+    tone = Tone.UNKNOWN if place.domains is None else worst(domain.tone for domain in place.domains)
+    fine = "domains unknown" if place.domains is None else "nothing to do"
+    return Fact(
+        label=place.name,
+        value=" · ".join(words) or fine,
+        tone=Tone.BAD if place.paused else tone,
     )
 
 
 class HomeTab:
     """`show` the current Home tab to a person."""
 
-    def __init__(
-        self,
-        contexts: CommandContexts,
-        directory: UserDirectory,
-        slack: WebApi,
-        *,
-        cache: WorkspaceCache,
-    ) -> None:
-        self._contexts, self._directory, self._slack = contexts, directory, slack
-        self._cache, self._store = cache, contexts.store
-        self._visitors: set[str] = set()
+    def __init__(self, core: Core, *, cache: WorkspaceCache) -> None:
+        self._settings, self._store, self._slack = core.settings, core.store, core.slack
+        self._directory, self._cache, self._visitors = core.directory, cache, set[str]()
 
     async def show(self, user: str, *, fresh: bool = False) -> None:
         """Publish it; `fresh`: the person sees it already, and wants to know what is so now."""
         if not fresh and user not in self._visitors:
-            await self._publish(user, _tab(card_blocks.render(LOADING).blocks))
-        if len(self._visitors) >= MOST_VISITORS:
-            # Who comes again sees the placeholder once more: a bound on memory that costs nobody anything.
-            self._visitors.clear()
+            await self._publish(user, _tab(LOADING))
         self._visitors.add(user)
         person = await self._directory.find(user)
-        standing = Standing(person=person, rules=self._contexts.settings.roles)
+        standing = Standing(person=person, rules=self._settings.roles)
         if standing.reach is Reach.EVERYTHING:
             if fresh:
                 self._cache.forget()
             await self._publish(user, view(await self._read_state(standing)))
         else:
             why = _OUTSIDE if person.is_known else _UNKNOWN_PERSON
-            await self._publish(user, _tab(card_blocks.render(Card(title="Outreach", text=(why,))).blocks))
+            await self._publish(user, _tab(Card(title="Outreach", text=(why,))))
 
     async def refresh(self, user: str) -> None:
         """Publish it again to who has seen it since the bot started."""
@@ -221,7 +208,8 @@ class HomeTab:
 
     async def _read_state(self, standing: Standing) -> HomeState:
         """Read everything at once; what can't be read is unknown, and the first reason for it is shown."""
-        settings, problems = self._contexts.settings, list[str]()
+        problems = list[str]()
+        workspaces, records, alerts = self._settings.workspaces, self._store.records, self._store.alerts
 
         async def attempt(reading: Awaitable[T]) -> T | None:
             try:
@@ -234,38 +222,28 @@ class HomeTab:
                 problems.append("The outreach service didn't respond in time")
             return None
 
-        places = settings.workspaces.values()
-        replies, *inboxes = await asyncio.gather(
-            attempt(self._replies(standing.person.id)),
-            *(attempt(self._cache.read("list_inboxes", place)) for place in places),
-        )
+        async def read(name: str) -> Place:
+            place = workspaces[name]
+            unclaimed, paused, inboxes = await asyncio.gather(
+                attempt(records.open_replies(name, most=UNCLAIMED)),
+                attempt(alerts.paused_domains(name)),
+                attempt(self._cache.read("list_inboxes", place)),
+            )
+            return Place(
+                name=name if len(workspaces) > 1 else "",
+                unclaimed=unclaimed,
+                paused={row.domain: row.received for row in reversed(paused or ()) if row.domain},
+                domains=None if inboxes is None else roll_up(inboxes, thresholds=place.thresholds),
+            )
+
+        places = await asyncio.gather(*map(read, workspaces))
+        waiting = [reply for place in places if place.unclaimed for reply in place.unclaimed.replies]
         return HomeState(
             now=datetime.now(UTC),
-            workspaces=tuple(settings.workspaces),
-            cards=card_settings(settings),
-            **(replies or {}),
-            domains={
-                place.name: roll_up(boxes, thresholds=place.thresholds)
-                for place, boxes in zip(places, inboxes, strict=True)
-                if boxes is not None
-            },
+            places=places,
+            waiting=sorted(waiting, key=lambda reply: reply.received_at)[:UNCLAIMED],
+            claims=await attempt(records.own_replies(standing.person.id)) or (),
+            cards=card_settings(self._settings),
             may_change=standing.may("pause"),
             problem=problems[0] if problems else "",
         )
-
-    async def _replies(self, user: str) -> dict[str, Any]:
-        """The replies that have waited longest, the person's own, and the paused domains."""
-        counts, paused, waiting = dict[str, int](), dict[tuple[str, str], datetime](), list[Alert]()
-        for name in self._contexts.settings.workspaces:
-            unclaimed = await self._store.records.open_replies(name, most=UNCLAIMED)
-            waiting += unclaimed.replies
-            counts[name] = unclaimed.count
-            for row in await self._store.alerts.paused_domains(name):
-                if row.domain:
-                    paused.setdefault((name, row.domain), row.received)
-        return {
-            "waiting": sorted(waiting, key=lambda reply: reply.received_at)[:UNCLAIMED],
-            "claims": await self._store.records.own_replies(user),
-            "unclaimed": counts,
-            "paused": paused,
-        }

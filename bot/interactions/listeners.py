@@ -32,15 +32,14 @@ from bot.blockkit.actions import LOOKS, Cancel, Confirm, OnAlert, OpenForm, Show
 from bot.blockkit.card_blocks import PICK, RUN, Message
 from bot.cards import write_answer, write_note
 from bot.commands import replies
-from bot.commands.context import Answer, CommandContexts, WorkspaceCache
+from bot.commands.context import Answer, WorkspaceCache
 from bot.commands.dispatch import FORMS, WHICH_ALERT, Asker, CommandDispatcher, failure
+from bot.core import Core
 from bot.interactions import forms
-from bot.interactions.gate import RequestGate
+from bot.interactions.gate import RequestGate, read_texts
 from bot.interactions.home import HomeTab
-from bot.runtime import DeliverySignals
-from bot.slack.directory import UserDirectory
 from bot.slack.manifest import SHORTCUTS
-from bot.slack.web_api import SlackError, WebApi, respond_to
+from bot.slack.web_api import POST, SlackError, WebApi, respond_to
 from bot.telemetry import logs
 from shared.api.errors import OutreachError
 from shared.api.event_kinds import INTERESTED, PAUSED
@@ -141,21 +140,13 @@ class Origin(Asker):
 class Listeners(AsyncMiddleware):
     """Bolt's only middleware beside its own; `drain` waits for the answers under way."""
 
-    def __init__(
-        self,
-        contexts: CommandContexts,
-        directory: UserDirectory,
-        slack: WebApi,
-        *,
-        gate: RequestGate,
-        signals: DeliverySignals,
-        self_test: Callable[[CommandContext], Awaitable[Card]],
-    ) -> None:
-        self._contexts, self._directory, self._slack, self._gate = contexts, directory, slack, gate
-        self._cache = WorkspaceCache(contexts)
-        self._dispatcher = CommandDispatcher(contexts, directory, signals=signals, self_test=self_test)
-        self._answers = Answers(contexts, directory, slack, changed=signals.changed)
-        self._home = HomeTab(contexts, directory, slack, cache=self._cache)
+    def __init__(self, core: Core, *, self_test: Callable[[CommandContext], Awaitable[Card]]) -> None:
+        self._contexts, self._slack, self.gate = core.contexts, core.slack, RequestGate(core)
+        self._cache = WorkspaceCache(core.contexts)
+        self._dispatcher = CommandDispatcher(
+            core.contexts, core.directory, signals=core.signals, self_test=self_test
+        )
+        self._answers, self._home = Answers(core), HomeTab(core, cache=self._cache)
         self._active: set[asyncio.Task[None]] = set()
         self._of_events: Mapping[str, Listener] = {
             "app_mention": self._message,
@@ -172,23 +163,21 @@ class Listeners(AsyncMiddleware):
         next: Any,  # noqa: A002 # Bolt's name
     ) -> BoltResponse:
         """Acknowledge a request: what this returns is Bolt's answer to Slack. One of an odd shape gets 400."""
+        body, ack = req.body, req.context.ack
         try:
-            return await self._acknowledge(req.body, req.context.ack, req.context.respond)
+            if not await self.gate.admits(body):
+                return await ack()
+            origin, listener = _origin(body, req.context.respond), self._listener(body)
+            if body.get("type") == "block_suggestion":
+                return await ack(options=await self._choices(body, origin))
+            if body.get("type") == "view_submission":
+                return await self._submit(body["view"], ack, origin)
+            if listener:
+                self._start(listener(body, origin), origin)
+            return await ack()
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             log.warning("request not understood", error=type(error).__name__, exc_info=error)
             return BoltResponse(status=400)
-
-    async def _acknowledge(self, body: Body, ack: AsyncAck, respond: AsyncRespond | None) -> BoltResponse:
-        if not await self._gate.admits(body):
-            return await ack()
-        origin, listener = _origin(body, respond), self._listener(body)
-        if body.get("type") == "block_suggestion":
-            return await ack(options=await self._choices(body, origin))
-        if body.get("type") == "view_submission":
-            return await self._submit(body["view"], ack, origin)
-        if listener:
-            self._start(listener(body, origin), origin)
-        return await ack()
 
     def _listener(self, body: Body) -> Listener | None:
         """The listener of a request; commands, clicks and shortcuts of older versions have one, too."""
@@ -208,16 +197,16 @@ class Listeners(AsyncMiddleware):
         return self._unknown if kind in {"command", "shortcut", "message_action", "block_actions"} else None
 
     def _start(self, work: Coroutine[Any, Any, None], origin: Origin) -> None:
-        task = asyncio.create_task(self._finish(work, origin), name="listener")
+        async def finish() -> None:
+            try:
+                await work
+            except Exception as error:  # noqa: BLE001 # the person gets an error with a reference
+                await self._answers.send(Answer(card=failure(error)), origin)
+
+        task = asyncio.create_task(finish(), name="listener")
         # The event loop itself keeps no reference that would hold a running task.
         self._active.add(task)
         task.add_done_callback(self._active.discard)
-
-    async def _finish(self, work: Awaitable[None], origin: Origin) -> None:
-        try:
-            await work
-        except Exception as error:  # noqa: BLE001 # the person gets an error with a reference
-            await self._answers.send(Answer(card=failure(error)), origin)
 
     async def drain(self, seconds: float) -> None:
         """Wait for the answers under way before the bot ends."""
@@ -313,13 +302,15 @@ class Listeners(AsyncMiddleware):
             return []
         name = forms.metadata_of(view, forms.WORKSPACE)
         workspace = self._contexts.workspace_or_own(name, channel=origin.channel)
-        listing = asyncio.wait_for(self._cache.read("list_sequences", workspace), CHOICES_SECONDS)
         try:
-            sequences, refusal = await asyncio.gather(listing, self._dispatcher.form_refusal(verb, origin))
+            if await self._dispatcher.form_refusal(verb, origin):
+                return []
+            async with asyncio.timeout(CHOICES_SECONDS):
+                sequences = await self._cache.read("list_sequences", workspace)
         except (OutreachError, TimeoutError) as error:
             log.info("no sequences for a menu", error=type(error).__name__)
             return []
-        return [] if refusal else forms.options(sequences, str(body.get("value") or ""))
+        return forms.options(sequences, str(body.get("value") or ""))
 
     async def _message(self, body: Body, origin: Origin) -> None:
         """`@outreach …`, which works in threads, where slash commands do not, or a direct message to the bot."""
@@ -352,7 +343,7 @@ class Listeners(AsyncMiddleware):
         (https://docs.slack.dev/reference/events/member_joined_channel).
         """
         if origin.user == self._slack.identity.get("user_id"):
-            await self._gate.reopen(origin.channel)
+            await self.gate.reopen(origin.channel)
             if body["event"].get("inviter"):
                 await self._answers.say(GREETING, origin.channel)
 
@@ -382,19 +373,12 @@ class Answers:
     """`run` waits for an answer and sends it; `send` sends one that is known already.
 
     A change is posted through the delivery queue: within the same limits as alerts, before them, and it survives a rate
-    limit or a restart, because it waits in the store like an alert. `changed` is called when there is something to post.
+    limit or a restart, because it waits in the store like an alert.
     """
 
-    def __init__(
-        self,
-        contexts: CommandContexts,
-        directory: UserDirectory,
-        slack: WebApi,
-        *,
-        changed: Callable[[], None],
-    ) -> None:
-        self._contexts, self._directory, self._slack, self._changed = contexts, directory, slack, changed
-        self._store = contexts.store
+    def __init__(self, core: Core) -> None:
+        self._contexts, self._directory, self._slack = core.contexts, core.directory, core.slack
+        self._store, self._changed = core.store, core.signals.changed
 
     async def run(self, answering: Awaitable[Answer], to: Origin) -> Answer:
         """Wait for the answer and send it; where it can be replaced, a note says that it takes long."""
@@ -432,7 +416,7 @@ class Answers:
 
     async def say(self, card: Card, channel: str) -> None:
         """Post it in a channel, or to a person."""
-        await self._post_now(card_blocks.render(card), channel)
+        await self._call(POST, card_blocks.render(card), channel=channel)
 
     async def _show_progress(self, to: Origin) -> str:
         """Say that it takes longer, where that can be replaced by the answer; the message that says so, if any."""
@@ -440,7 +424,8 @@ class Answers:
             is_question = to.is_ephemeral and isinstance(to.asked, Confirm | Cancel)
             shows = is_question and await _send(to.respond, _WORKING, replace_original=True)
             return _WORKING.text if shows else ""
-        return await self._post_now(_WORKING, to.channel, to.thread_ts) if to.event_ts else ""
+        in_thread = self._call(POST, _WORKING, channel=to.channel, thread_ts=to.thread_ts or None)
+        return await in_thread if to.event_ts else ""
 
     async def _show_in_modal(self, answer: Answer, to: Origin) -> None:
         view = forms.answer_view(answer.card, items=answer.items, channel=to.channel)
@@ -449,7 +434,7 @@ class Answers:
         except SlackError as error:
             log.info("modal already closed", error=str(error)[:100])
             if not answer.public:
-                await self._post_now(render_answer(answer), to.user)
+                await self._call(POST, render_answer(answer), channel=to.user)
 
     async def _reply_in_thread(self, answer: Answer, to: Origin, progress: str) -> None:
         """Reply in the place of the progress; what changed something is a message of its own, which lasts over a restart."""
@@ -471,9 +456,7 @@ class Answers:
         A message of a change that the bot can't edit itself, where it isn't a member, becomes that of its Undo.
         """
         is_change, is_shown = change_of(to.asked) > 0, answer.on_card or answer.edited
-        is_stored = False
-        if to.clicked_ts and not to.is_ephemeral and (is_change or is_shown):
-            is_stored = await self._is_stored(to)
+        is_stored = not to.is_ephemeral and await self._is_stored(to)
         is_replaced = is_progress or (to.is_ephemeral and answer.settles)
         is_silent = (is_shown and is_stored) or (answer.on_card and is_replaced)
         if is_replaced and (is_silent or answer.public):
@@ -484,11 +467,11 @@ class Answers:
         # An answer for everybody never takes the place of what one person sees.
         if (answer.public and (is_stored or not is_change)) or not (answer.public or is_replaced):
             kind = "in_channel" if answer.public else "ephemeral"
-            how = {"response_type": kind, "replace_original": False, **_thread(to.thread_ts)}
+            how = {"response_type": kind, "replace_original": False, "thread_ts": to.thread_ts or None}
         if not await _send(respond, message, **how):  # it takes nothing any more
-            method = "chat.postMessage" if answer.public else "chat.postEphemeral"
-            reader = {} if answer.public else {"user": to.user}
-            await self._call(method, message, channel=to.channel, **_thread(to.thread_ts), **reader)
+            method, reader = (POST, None) if answer.public else ("chat.postEphemeral", to.user)
+            at = {"channel": to.channel, "thread_ts": to.thread_ts or None}
+            await self._call(method, message, user=reader, **at)
 
     async def _is_stored(self, to: Origin) -> bool:
         """True if the store has the clicked message, so that the delivery worker repaints it.
@@ -543,29 +526,21 @@ class Answers:
                 await self._store.outbox.plan(workspace, planned)
         except RecordsUnavailable as error:
             log.warning("an answer is sent without the queue", error=str(error))
-            await self._post_now(render_answer(answer), channel, thread_ts)
+            await self._call(POST, render_answer(answer), channel=channel, thread_ts=thread_ts or None)
         else:
             self._changed()
 
-    async def _post_now(self, message: Message, channel: str, thread_ts: str = "") -> str:
-        return await self._call(
-            "chat.postMessage", message, channel=channel, **_thread(thread_ts), **NO_UNFURL
-        )
-
     async def _call(self, method: str, message: Message, **body: Any) -> str:
         """Call Slack with a message; its `ts`, empty where Slack refuses it."""
+        how = NO_UNFURL if method == POST else {}
         try:
             answer = await self._slack.call(
-                method, retry=True, text=message.text, blocks=message.blocks, **body
+                method, retry=True, text=message.text, blocks=message.blocks, **how, **body
             )
         except SlackError as error:
             log.warning("an answer was lost", error=str(error)[:200], channel=body["channel"])
             return ""
         return str(answer.get("ts") or answer.get("message_ts") or "")
-
-
-def _thread(ts: str) -> dict[str, str]:
-    return {"thread_ts": ts} if ts else {}
 
 
 async def _send(respond: AsyncRespond, message: Message, **how: Any) -> bool:
@@ -575,35 +550,33 @@ async def _send(respond: AsyncRespond, message: Message, **how: Any) -> bool:
 def _origin(body: Body, respond: AsyncRespond | None) -> Origin:
     """Who sent a command or a message, or pressed something, and the place of the answer.
 
-    Raises `TypeError` where an id isn't a text, and `KeyError` where nobody asks.
+    Raises `TypeError` where an id isn't a text, and `LookupError` where nobody asks.
     """
+
+    def first(*paths: str) -> str:
+        return next(iter(read_texts(body, *paths)), "")
+
     view, container, event = body.get("view") or {}, body.get("container") or {}, body.get("event") or {}
-    place, message = body.get("channel") or {}, body.get("message") or {}
-    user = body.get("user") or {}
-    origin = Origin(
-        user=event.get("user") or "" if event else body.get("user_id") or user["id"],
-        name=body.get("user_name") or user.get("username") or "",
+    user = first("event.user") if event else first("user_id", "user.id")
+    if not (user or event):
+        raise LookupError("nobody asks")
+    return Origin(
+        user=user,
+        name=first("user_name", "user.username"),
         # A bot's message has `bot_id`, whatever name it was posted under; a workflow's may have no `user`.
         # https://docs.slack.dev/reference/events/message/bot_message
         is_bot=bool(event.get("bot_id")),
-        channel=event.get("channel")
-        or body.get("channel_id")
-        or place.get("id")
-        or forms.metadata_of(view, "channel"),
-        channel_name=body.get("channel_name") or place.get("name") or "",
-        thread_ts=event.get("thread_ts") or container.get("thread_ts") or "",
-        trigger=body.get("trigger_id") or "",
+        channel=first("event.channel", "channel_id", "channel.id") or forms.metadata_of(view, "channel"),
+        channel_name=first("channel_name", "channel.name"),
+        thread_ts=first("event.thread_ts", "container.thread_ts"),
+        trigger=first("trigger_id"),
         respond=respond if body.get("response_url") else None,
-        view=view["id"] if view.get("type") == "modal" else "",
+        view=first("view.id") if view.get("type") == "modal" else "",
         is_home=view.get("type") == "home",
         is_ephemeral=bool(container.get("is_ephemeral")),
-        clicked_ts=message.get("ts") or "",
-        event_ts=event.get("ts") or "",
+        clicked_ts=first("message.ts"),
+        event_ts=first("event.ts"),
     )
-    ids = (origin.user, origin.name, origin.channel, origin.channel_name, origin.thread_ts, origin.trigger)
-    if not all(isinstance(text, str) for text in (*ids, origin.view, origin.clicked_ts, origin.event_ts)):
-        raise TypeError("an id isn't a text")
-    return origin
 
 
 def _asked(action: Mapping[str, Any]) -> Action:

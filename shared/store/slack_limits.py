@@ -109,11 +109,6 @@ class SlackEvents(Repository):
         """Note an event or request by its id; False: it came before."""
         return facts.put(tx, REQUEST, event, at=tx.now, once=True)
 
-    @reads
-    def is_new(self, tx: Transaction, event: str) -> bool:
-        """True if the event with this id has not come yet."""
-        return facts.find(tx, REQUEST, event) is None
-
     @writes
     def forget_old(self, tx: Transaction) -> None:
         """Forget events that Slack sends no more."""

@@ -88,7 +88,7 @@ async def test_what_is_changed_in_a_conversation_with_the_bot_is_posted_for_all(
 
 async def test_doctor_is_for_admins_and_names_what_fails(team: Team) -> None:
     assert "don't have permission" in (await team.ask("doctor", user="ben")).title
-    assert "Channels\nok" in (await team.ask("doctor")).shown
+    assert "Channels  🟢 ok" in (await team.ask("doctor")).shown
     await team.act("scopes", remove=["chat:write.public"])
     await team.ask("doctor")  # learns that the bot posts only where it was invited
     await team.act("members", channel=ALERTS, remove="U0OUTREACH")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bot.blockkit import card_blocks
 from bot.interactions import forms, home
-from bot.interactions.home import HomeState
+from bot.interactions.home import HomeState, Place
 from shared.api.event_kinds import INTERESTED
 from shared.api.events import Event, EventLead
 from shared.api.models import Inbox, Sequence
@@ -19,6 +19,7 @@ from shared.commands import COMMANDS
 from shared.domain.alert import Alert
 from shared.domain.card import Card
 from shared.domain.health import roll_up
+from shared.store.history import UnclaimedReplies
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ODD = st.one_of(
@@ -70,17 +71,15 @@ replies = st.builds(
     workspaces=st.sampled_from([AGENCY[:1], AGENCY[:12], AGENCY]),
 )
 def test_home_is_inside_every_limit_whatever_the_account(waiting: Any, inboxes: Any, workspaces: Any) -> None:
-    count = len(waiting or ())
-    standing = HomeState(
-        now=NOW,
-        workspaces=workspaces,
-        waiting=waiting,
-        unclaimed={AGENCY[0]: count},
-        claims=waiting or (),
-        domains={} if inboxes is None else {AGENCY[0]: roll_up(inboxes)},
-        paused={(AGENCY[0], f"{n}.example"): NOW for n in range(count)},
+    place = Place(
+        name=workspaces[0],
+        unclaimed=None if waiting is None else UnclaimedReplies(count=len(waiting)),
+        paused={f"{n}.example": NOW for n in range(len(waiting or ()))},
+        domains=None if inboxes is None else roll_up(inboxes),
     )
-    checked(home.view(standing))
+    others = [Place(name=name, paused={}) for name in workspaces[1:]]
+    state = HomeState(now=NOW, places=(place, *others), waiting=waiting or (), claims=waiting or ())
+    checked(home.view(state))
 
 
 @settings(max_examples=25, deadline=None)
