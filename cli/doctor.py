@@ -16,7 +16,7 @@ import aiohttp
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from bot.app import set_channels
+from bot.interactions.gate import set_channels
 from bot.slack.directory import UserDirectory
 from bot.slack.manifest import SCOPES, SPARE
 from bot.slack.web_api import SlackError
@@ -342,7 +342,8 @@ async def _channel(directory: UserDirectory, channel: str) -> Finding:
         return Finding(check, BAD, visible(place.refusal.replace(f"<#{channel}>", channel)), place.fix)
     if place.note:
         return Finding(check, WARN, visible(place.note), "Try again.")
-    name = visible(await directory.channel_name(channel) or channel)
+    known = await directory.channel(channel)
+    name = visible((known and known.name) or channel)
     return Finding(check, GOOD, f"#{name} takes messages")
 
 

@@ -119,7 +119,7 @@ class Outbox:
             return
         outcome = await self._post(lease, deadline=deadline)
         if isinstance(outcome, ChannelRefused):
-            await self._directory.channel_name(lease.channel)  # the report names it
+            await self._directory.channel(lease.channel)  # the report names it
         await self._store.posting.settle(lease, outcome, report=self.report)
         self._note_outcome(lease, outcome)
 
@@ -178,7 +178,7 @@ class Outbox:
             log.exception("look-up failed", channel=lookup.channel)
             look = Look(error=type(error).__name__)
         if look.found:
-            await self._directory.channel_name(lookup.channel)
+            await self._directory.channel(lookup.channel)
         await self._store.posting.settle_lookup(lookup, look, report=self.report)
         write = log.warning if look.error else log.info
         write(

@@ -135,7 +135,7 @@ class RequestGate:
 
     async def _close(self, channel: str, error: str, *, moved_to: str = "") -> None:
         if channel:
-            await self._directory.channel_name(channel)  # while Slack still tells it
+            await self._directory.channel(channel)  # while Slack still tells it
             used = channel in self._set
             refused = ChannelRefused(error=error, moved_to=moved_to)
             await self._posting.close_channel(channel, refused, report=self._outbox.report, used=used)

@@ -39,7 +39,7 @@ from bot.interactions import forms
 from bot.interactions.gate import RequestGate, read_texts
 from bot.interactions.home import HomeTab
 from bot.slack.manifest import SHORTCUTS
-from bot.slack.web_api import POST, SlackError, WebApi, respond_to
+from bot.slack.web_api import NO_UNFURL, POST, SlackError, WebApi, respond_to
 from bot.telemetry import logs
 from shared.api.errors import OutreachError
 from shared.api.event_kinds import INTERESTED, PAUSED
@@ -64,7 +64,6 @@ UPDATE_DELAY_SECONDS = 0.3
 """An answer waits so long for the acknowledgement that changes its view, which would be painted over it."""
 PROGRESS_AFTER = 2.0
 """Seconds after which a note says that the answer takes longer."""
-NO_UNFURL = {"unfurl_links": False, "unfurl_media": False}
 URGENCY = 3
 """An answer's place in the queue: above every alert."""
 UNKNOWN = Card(
@@ -424,8 +423,9 @@ class Answers:
             is_question = to.is_ephemeral and isinstance(to.asked, Confirm | Cancel)
             shows = is_question and await _send(to.respond, _WORKING, replace_original=True)
             return _WORKING.text if shows else ""
-        in_thread = self._call(POST, _WORKING, channel=to.channel, thread_ts=to.thread_ts or None)
-        return await in_thread if to.event_ts else ""
+        if not to.event_ts:
+            return ""
+        return await self._call(POST, _WORKING, channel=to.channel, thread_ts=to.thread_ts or None)
 
     async def _show_in_modal(self, answer: Answer, to: Origin) -> None:
         view = forms.answer_view(answer.card, items=answer.items, channel=to.channel)
@@ -456,7 +456,7 @@ class Answers:
         A message of a change that the bot can't edit itself, where it isn't a member, becomes that of its Undo.
         """
         is_change, is_shown = change_of(to.asked) > 0, answer.on_card or answer.edited
-        is_stored = not to.is_ephemeral and await self._is_stored(to)
+        is_stored = bool(to.clicked_ts) and not to.is_ephemeral and await self._is_stored(to)
         is_replaced = is_progress or (to.is_ephemeral and answer.settles)
         is_silent = (is_shown and is_stored) or (answer.on_card and is_replaced)
         if is_replaced and (is_silent or answer.public):

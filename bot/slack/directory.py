@@ -193,9 +193,10 @@ class UserDirectory:
 
     # -- channels
 
-    async def _channel(self, channel: str) -> Channel | None:
-        asked: Channel | None = await self._ask("channel", channel, partial(self._fetch_channel, channel))
-        return asked
+    async def channel(self, channel: str) -> Channel | None:
+        """The channel; None where Slack does not tell."""
+        known: Channel | None = await self._ask("channel", channel, partial(self._fetch_channel, channel))
+        return known
 
     async def _fetch_channel(self, channel: str) -> Channel:
         info = (await self._slack.read("conversations.info", channel=channel)).get("channel") or {}
@@ -222,7 +223,7 @@ class UserDirectory:
         """
         if channel == viewer.channel:
             return True
-        place = await self._channel(channel)
+        place = await self.channel(channel)
         if place is None or not place.is_private or place.person:
             return place is not None and place.person in {"", viewer.user}
         return channel in await self._memberships_of(viewer)
@@ -277,12 +278,6 @@ class UserDirectory:
             return place
         channel = place.channel
         try:
-            if channel.startswith("D") and viewer and viewer.user:
-                # No other conversation takes the bot's messages than the person's own with it.
-                if await self._slack.message_channel(viewer.user) == channel:
-                    return place
-                fix = "Use a channel, or your own conversation with the bot."
-                return replace(place, error=_ABSENT, refusal="The bot isn't in this conversation", fix=fix)
             info = await self._fetch_channel(channel)
         except SlackError as error:
             if error.code in _NOT_THERE:
@@ -309,20 +304,15 @@ class UserDirectory:
 
     async def can_post(self, channel: str) -> bool:
         """True where Slack is known to take messages of the bot: it sees a private channel only as a member."""
-        place = await self._channel(channel)
+        place = await self.channel(channel)
         return place is not None and (place.is_private or await self.posts_anywhere())
-
-    async def channel_name(self, channel: str) -> str:
-        """`sales`; empty where Slack does not tell."""
-        place = await self._channel(channel)
-        return place.name if place else ""
 
     async def shown_name(self, channel: str, viewer: Viewer) -> str:
         """`#sales`; a private channel has a name for its members only. Empty where Slack does not tell."""
-        name = await self.channel_name(channel)
-        if not name:
+        place = await self.channel(channel)
+        if place is None or not place.name:
             return ""
-        return f"#{name}" if await self.sees(channel, viewer) else "a private channel"
+        return f"#{place.name}" if await self.sees(channel, viewer) else "a private channel"
 
     def known_name(self, channel: str) -> str:
         """`#sales`, as far as it was asked before, for people of any channel; else the id."""

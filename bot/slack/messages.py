@@ -7,13 +7,16 @@ was sent, a rejection or a 429; possibly after a timeout, a lost connection, a 5
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from bot.blockkit.card_blocks import Message
-from bot.slack.web_api import ODD_ANSWER, SlackError, WebApi, plainer_body
+from bot.slack.web_api import NO_UNFURL, ODD_ANSWER, POST, SlackError, WebApi, plainer_body
 from shared.api.pace import boot_time
+from shared.frozen import frozen
 from shared.store.messages import (
     RATE_LIMITED,
     ChannelRefused,
@@ -104,34 +107,30 @@ class MessageSender:
 
         If Slack rejects the form, a simpler one is sent; if the thread was deleted, the message goes to the channel.
         """
+        call = _call(channel, message, payload) | NO_UNFURL
+        if thread_ts:
+            call |= {"thread_ts": thread_ts, "reply_broadcast": broadcast}
         try:
-            channel = await self._slack.message_channel(channel, posting=True)
+            call["channel"] = await self._slack.message_channel(channel, posting=True)
         except SlackError as error:
             outcome = outcome_of(error)
             return NotSent(after=2.0, error=outcome.error) if isinstance(outcome, Unknown) else outcome
-        call = _call(channel, message, payload) | {"unfurl_links": False, "unfurl_media": False}
-        thread = {"thread_ts": thread_ts, "reply_broadcast": broadcast} if thread_ts else {}
-        outcome = await self._post({**call, **thread}, deadline=deadline)
-        if isinstance(outcome, Unpostable) and outcome.error in _THREAD and thread:
-            outcome = await self._post(call, deadline=deadline)
-        return outcome
-
-    async def _post(self, call: Mapping[str, Any], *, deadline: float) -> Outcome:
-        remaining = deadline - boot_time()
-        if remaining < self._timeout / 2:  # begun now, it would be cut off while Slack works on it
-            return NotSent(after=0.0)
-        try:
-            answer = await self._slack.call_once("chat.postMessage", seconds=remaining, **call)
-        except SlackError as error:
-            if (simpler := plainer_body("chat.postMessage", call, error)) is not None:
-                return await self._post(simpler, deadline=deadline)
-            outcome = outcome_of(error)
-        else:
-            ts = answer.get("ts")
-            if isinstance(ts, str) and ts:
-                return Sent(ts=ts)
-            outcome = Unknown(error=ODD_ANSWER, answered=True)
-        return outcome
+        # Begun later than this, it would be cut off while Slack works on it.
+        while (remaining := deadline - boot_time()) >= self._timeout / 2:
+            try:
+                answer = await self._slack.call_once(POST, seconds=remaining, **call)
+            except SlackError as error:
+                outcome = outcome_of(error)
+                if (simpler := plainer_body(POST, call, error)) is not None:
+                    call = simpler
+                elif isinstance(outcome, Unpostable) and outcome.error in _THREAD and "thread_ts" in call:
+                    del call["thread_ts"], call["reply_broadcast"]
+                else:
+                    return outcome
+            else:
+                ts = answer.get("ts")
+                return Sent(ts=ts) if isinstance(ts, str) and ts else Unknown(error=ODD_ANSWER, answered=True)
+        return NotSent(after=0.0)
 
     async def repaint(
         self, channel: str, ts: str, message: Message, *, payload: Mapping[str, Any]
@@ -185,8 +184,8 @@ class MessageSender:
         query |= {"ts": thread} if thread else {}
         method = REPLIES if thread else HISTORY
         answer = await self._slack.read(method, seconds=min(self._timeout, max(1.0, seconds)), **query)
-        messages, cursor = _page(answer.data)
-        on_page = {key: ts for key, ts in map(_key_and_ts, messages) if key in keys}
+        on_page, cursor = _ours(answer.data)
+        on_page = {key: ts for key, ts in on_page.items() if key in keys}
         after = {**at, "cursor": cursor, "pages": read + 1}
         return replace(
             look,
@@ -218,30 +217,46 @@ def _unread(look: Look, error: SlackError, *, thread_ts: str) -> Look:
     return replace(look, error=f"can't look it up: {code}", hidden=refused)
 
 
-def _page(answer: object) -> tuple[list[Mapping[str, Any]], str]:
-    """The messages of a page, and the cursor of the next one, empty at the end.
+@frozen
+class _Message:
+    ts: str
+    metadata: Any = None
+
+
+@frozen
+class _Next:
+    next_cursor: str | None = None
+
+
+@frozen
+class _Page:
+    messages: Sequence[_Message]
+    response_metadata: _Next | None = None
+    has_more: bool = False
+
+
+_PAGE = TypeAdapter(_Page)
+
+
+def _ours(answer: object) -> tuple[dict[str, str], str]:
+    """Our messages on a page, by key, and the cursor of the next page, empty at the end.
 
     Raises `SlackError` where it is not known what is on it: it proves nothing.
     """
-    page = answer if isinstance(answer, dict) else {}
-    messages, metadata = page.get("messages"), page.get("response_metadata") or {}
-    cursor = metadata.get("next_cursor") or "" if isinstance(metadata, dict) else None
-    listed = isinstance(messages, list) and all(isinstance(message, dict) for message in messages)
-    if not (listed and isinstance(cursor, str)) or (page.get("has_more") and not cursor):
+    try:
+        page = _PAGE.validate_python(answer)
+    except ValidationError:
+        raise SlackError(ODD_ANSWER, status=200) from None
+    cursor = (page.response_metadata and page.response_metadata.next_cursor) or ""
+    if page.has_more and not cursor:
         raise SlackError(ODD_ANSWER, status=200)
-    return messages or [], cursor
-
-
-def _key_and_ts(message: Mapping[str, Any]) -> tuple[str, str]:
-    """The key of a message of ours. Raises `SlackError`: it is there, but where is not said."""
-    metadata, key = message.get("metadata"), None
-    if isinstance(metadata, dict) and metadata.get("event_type") == EVENT_TYPE:
-        payload = metadata.get("event_payload")
-        key = payload.get("key") if isinstance(payload, dict) else None
-    ts = message.get("ts")
-    if isinstance(key, str) and not (isinstance(ts, str) and ts):
-        raise SlackError(ODD_ANSWER, status=200)
-    return (key, str(ts)) if isinstance(key, str) else ("", "")
+    ours = {}
+    for message in page.messages:
+        match message.metadata:
+            # Another app may write the same key into metadata of its own.
+            case {"event_type": kind, "event_payload": {"key": str(key)}} if kind == EVENT_TYPE:
+                ours[key] = message.ts
+    return ours, cursor
 
 
 def outcome_of(error: SlackError) -> Outcome:

@@ -6,10 +6,10 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from email.utils import parsedate_to_datetime
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -28,6 +28,7 @@ from shared.api.transport import describe_network_error
 from shared.text.slack_ids import is_user
 
 POST = "chat.postMessage"
+NO_UNFURL = {"unfurl_links": False, "unfurl_media": False}
 SECONDS = 10.0
 """The default timeout of a call."""
 DATE_SECONDS = 30.0
@@ -46,7 +47,6 @@ _ODD = (AttributeError, LookupError, TypeError, ValueError, RecursionError)
 log = structlog.get_logger("slack")
 _silent = logging.getLogger("bot.slack.web_api.sdk")
 _silent.setLevel(logging.CRITICAL)  # at DEBUG it would log whole bodies, with codes and tokens in them
-T = TypeVar("T")
 
 
 class SlackError(Exception):
@@ -107,14 +107,13 @@ class WebApi:
                 await asyncio.sleep(min(LONGEST_RETRY_WAIT, error.retry_after))
 
     async def call_once(self, method: str, *, seconds: float = SECONDS, **body: Any) -> AsyncSlackResponse:
-        body = await self._placed(method, body)
-        answer = await self._bounded(method, self.client.api_call(method, json=body), seconds)
+        answer = await self._request(method, seconds, body)
         if method == POST and is_user(body["channel"]) and isinstance(answer.get("channel"), str):
             self._direct_channels[body["channel"]] = answer["channel"]
         if method == "auth.test":
             self.identity = answer.data if isinstance(answer.data, dict) else {}
-            granted = answer.headers.get("x-oauth-scopes") or answer.headers.get("X-OAuth-Scopes") or ""
-            self.scopes = frozenset(filter(None, (scope.strip() for scope in granted.split(","))))
+            granted = answer.headers.get("X-OAuth-Scopes") or ""
+            self.scopes = frozenset(filter(None, map(str.strip, granted.split(","))))
         return answer
 
     async def message_channel(self, channel: str, *, posting: bool = False) -> str:
@@ -136,17 +135,8 @@ class WebApi:
             self._direct_channels[channel] = str(opened["channel"]["id"])
         return self._direct_channels[channel]
 
-    async def _placed(self, method: str, body: dict[str, Any]) -> dict[str, Any]:
-        """The arguments with the channel that a person's messages are in."""
-        channel = body.get("channel")
-        if not isinstance(channel, str) or not is_user(channel):
-            return body
-        return {**body, "channel": await self.message_channel(channel, posting=method == POST)}
-
     async def read(self, method: str, *, seconds: float = SECONDS, **query: Any) -> AsyncSlackResponse:
-        query = await self._placed(method, query)
-        called = self.client.api_call(method, http_verb="GET", params=query)
-        return await self._bounded(method, called, seconds)
+        return await self._request(method, seconds, query, reads=True)
 
     async def server_time(self) -> float:
         """The time by Slack's clock, Unix seconds: what its answers say, at most half a minute old, or requested again."""
@@ -156,23 +146,28 @@ class WebApi:
             return time.time()
         return self._date + boot_time() - self._date_read
 
-    async def _bounded(self, method: str, call: Awaitable[T], seconds: float) -> T:
+    async def _request(
+        self, method: str, seconds: float, body: dict[str, Any], *, reads: bool = False
+    ) -> AsyncSlackResponse:
+        if is_user(body.get("channel") or ""):
+            body = {**body, "channel": await self.message_channel(body["channel"], posting=method == POST)}
         metrics.SLACK_CALLS.labels(method).inc()
+        sent = {"http_verb": "GET", "params": body} if reads else {"json": body}
         try:
-            answer = await asyncio.wait_for(call, seconds)
+            answer = await asyncio.wait_for(self.client.api_call(method, **sent), seconds)
         except _FAILURES as error:
             raise _slack_error(error) from error
         except _ODD as error:
             raise SlackError(ODD_ANSWER, status=200) from error
         # A proxy in between may answer with anything.
-        if not isinstance(getattr(answer, "data", {}), dict):
+        if not isinstance(answer.data, dict):
             raise SlackError(ODD_ANSWER, status=200)
-        self._note_date(getattr(answer, "headers", None) or {})
+        self._note_date(answer.headers)
         return answer
 
     def _note_date(self, headers: Mapping[str, str]) -> None:
         try:
-            date = parsedate_to_datetime(headers.get("Date") or headers.get("date") or "").timestamp()
+            date = parsedate_to_datetime(headers.get("Date") or "").timestamp()
         except (ValueError, OverflowError):
             return
         self._date, self._date_read = date, boot_time()
@@ -277,6 +272,6 @@ def _slack_error(error: BaseException) -> SlackError:
 
 def _retry_after(headers: Mapping[str, str]) -> float:
     try:
-        return min(3600.0, max(0.1, float(headers.get("Retry-After") or headers.get("retry-after") or 1.0)))
+        return min(3600.0, max(0.1, float(headers.get("Retry-After") or 1.0)))
     except ValueError:
         return 1.0

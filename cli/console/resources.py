@@ -216,8 +216,8 @@ async def with_channel_names(card: Card, settings: Settings) -> Card:
     channels = card_blocks.channels_in(card)
     if channels and settings.slack.bot_token:
         async with _directory(settings) as directory:
-            names = {channel: await directory.channel_name(channel) for channel in channels}
-        named = {channel: f"#{name}" for channel, name in names.items() if name}
+            places = {channel: await directory.channel(channel) for channel in channels}
+        named = {channel: f"#{place.name}" for channel, place in places.items() if place and place.name}
         card = card_blocks.with_channel_names(card, named)
     return card_blocks.changed(card, lambda text: COMMAND.sub(r"\1'\2'", MENTION.sub(r"\1", text)))
 
