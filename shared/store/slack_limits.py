@@ -13,7 +13,7 @@ from dataclasses import asdict, fields, replace
 
 from shared.frozen import frozen
 from shared.store import facts
-from shared.store.db.engine import Repository, Transaction, reads, writes
+from shared.store.db.engine import Repository, Transaction, writes
 from shared.store.facts import LIMIT, REQUEST
 
 KEPT_SECONDS = 3 * 86_400.0
