@@ -24,7 +24,7 @@ from bot.delivery.routing import Router
 from bot.guardrails import Guardrails
 from bot.http.asgi import AsgiApp, ReplyPage, SlackRequests
 from bot.http.readiness import ReadinessProbe
-from bot.http.webhook import FORGET_SECONDS, BodyReader, WebhookReceiver
+from bot.http.webhook import FORGET_SECONDS, BodyReader, DeliveryIntake, WebhookReceiver, WebhookSecrets
 from bot.interactions.gate import CHECK_SECONDS
 from bot.interactions.listeners import Listeners, bolt_app
 from bot.jobs import due, reconcile, samples
@@ -49,6 +49,7 @@ from shared.store import LeaseTimings, Store, open_store
 from shared.store.db.engine import sole_owner
 from shared.store.instance import BEAT_SECONDS
 from shared.store.jobs import EVALUATE
+from shared.store.webhooks import SecretCipher, WebhookSubscriptions
 
 GRACE = 3.0
 """Seconds that each stage of the shutdown may take."""
@@ -95,19 +96,21 @@ async def open_bot(
             open_web_api(token.get_secret_value() if token else "", base_url=base, session=slack_session)
         )
         core = Core(contexts, slack, supervisor)
-        await core.secrets.open()
-        readiness = ReadinessProbe(core, instance=await store.instance.id())
+        intake = DeliveryIntake(store, stored=core.signals.stored)
+        subscriptions = WebhookSubscriptions(store.database, SecretCipher(settings.secret_keys))
+        secrets = WebhookSecrets(settings, subscriptions)
+        await secrets.open()
+        readiness = ReadinessProbe(core, intake, secrets, instance=await store.instance.id())
         listeners = Listeners(core, self_test=readiness.self_test)
         bolt = bolt_app(listeners, slack)
         scheduler, worker = await _build_jobs(stack, core)
+        scheduler.every(FORGET_SECONDS, secrets.refresh, name="webhook_secrets")
         scheduler.every(PROBE_SECONDS, readiness.probe, name="readiness", at_once=True)
         scheduler.every(CHECK_SECONDS, listeners.gate.check_channels, name="channels", at_once=True)
-        router = Router(
-            store, signals=core.signals, routes=core.routes, stored_count=lambda: core.intake.count
-        )
+        router = Router(store, signals=core.signals, routes=core.routes, stored_count=lambda: intake.count)
         refresher = CardRefresher(store, contexts, soon=core.signals.account, planned=core.signals.changed)
         tasks = {
-            "intake": core.intake.run,
+            "intake": intake.run,
             "routing": router.run,
             "jobs": worker.run,
             "card_refresh": refresher.run,
@@ -121,7 +124,7 @@ async def open_bot(
         elif secret := settings.slack.signing_secret:
             receives = SlackRequests(bolt, signing_secret=secret.get_secret_value(), bodies=bodies)
         web = AsgiApp(
-            receiver=WebhookReceiver(core.intake, bodies=bodies, secrets=core.secrets, now=clock),
+            receiver=WebhookReceiver(intake, bodies=bodies, secrets=secrets, now=clock),
             slack=receives,
             replies=ReplyPage(store=store, cards=card_settings(settings), now=clock),
             default_workspace=settings.default_workspace,
@@ -166,7 +169,6 @@ async def _build_jobs(stack: AsyncExitStack, core: Core) -> tuple[JobScheduler, 
     every(REVIVE_SECONDS, store.posting.revive, name="revive")
     every(PRUNE_SECONDS, partial(_prune, store, settings), name="retention")
     every(BEAT_SECONDS, beat, name="heartbeat")
-    every(FORGET_SECONDS, core.secrets.refresh, name="webhook_secrets")
     kinds = due.kinds(
         store,
         contexts,

@@ -5,12 +5,10 @@ from __future__ import annotations
 from bot.commands.context import CommandContexts
 from bot.delivery.outbox import Outbox
 from bot.delivery.routing import Routes
-from bot.http.webhook import DeliveryIntake, WebhookSecrets
 from bot.runtime import DeliverySignals, Supervisor
 from bot.slack.directory import UserDirectory
 from bot.slack.messages import MessageSender
 from bot.slack.web_api import WebApi
-from shared.store.webhooks import SecretCipher, WebhookSubscriptions
 
 
 class Core:
@@ -36,6 +34,3 @@ class Core:
             directory=self.directory,
             planned=self.signals.changed,
         )
-        self.intake = DeliveryIntake(store, stored=self.signals.stored)
-        subscriptions = WebhookSubscriptions(store.database, SecretCipher(settings.secret_keys))
-        self.secrets = WebhookSecrets(settings, subscriptions)

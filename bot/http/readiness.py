@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bot.core import Core
+from bot.http.webhook import DeliveryIntake, WebhookSecrets
 from bot.runtime import visit
 from bot.slack.socket_mode import SocketMode
 from bot.slack.web_api import SlackError
@@ -44,8 +45,9 @@ _UNREADABLE: Mapping[str, Any] = {
 class ReadinessProbe:
     """`probe` now and then; `readiness` and `update_gauges` at any time."""
 
-    def __init__(self, core: Core, *, instance: str) -> None:
+    def __init__(self, core: Core, intake: DeliveryIntake, secrets: WebhookSecrets, *, instance: str) -> None:
         self._core, self._store, self._instance = core, core.store, instance
+        self._intake, self._secrets = intake, secrets
         self.socket_mode: SocketMode | None = None
         """The connection in Socket Mode, where the settings want one."""
         self._check: asyncio.Task[Mapping[str, Any]] | None = None
@@ -107,12 +109,12 @@ class ReadinessProbe:
     async def readiness(self) -> tuple[bool, Mapping[str, Any]]:
         """Answer if deliveries can be accepted and become alerts, and with the state of everything else."""
         database = await self._database()
-        await self._core.secrets.refresh()
+        await self._secrets.refresh()
         unrouted = database["oldest_unrouted_seconds"]
         state = {
             "instance": self._instance,
             **database,
-            "webhook_secrets": self._core.secrets.state,
+            "webhook_secrets": self._secrets.state,
             "slack": self._core.outbox.slack_error or self._slack,
             "tasks": self._core.supervisor.state,
             "socket_mode": self.socket_mode.state if self.socket_mode else "off",
@@ -120,7 +122,7 @@ class ReadinessProbe:
             "workspaces": {name: {"api": state} for name, state in self._api.items()},
         }
         routing = unrouted is not None and unrouted < UNROUTED_SECONDS
-        return routing and not self._core.supervisor.failing and not self._core.secrets.missing, state
+        return routing and not self._core.supervisor.failing and not self._secrets.missing, state
 
     async def _database(self) -> Mapping[str, Any]:
         """Read the state of the database; requests that come together share one look."""
@@ -153,11 +155,11 @@ class ReadinessProbe:
 
         After deliveries were refused, as much is written as they had.
         """
-        refused = self._core.intake.refused_bytes
+        refused = self._intake.refused_bytes
         if not refused and time.monotonic() - self._written_at < WRITTEN_SECONDS:
             return
         await (self._store.arrivals.try_out(refused) if refused else self._store.arrivals.check())
-        self._written_at, self._core.intake.refused_bytes = time.monotonic(), 0
+        self._written_at, self._intake.refused_bytes = time.monotonic(), 0
 
     async def update_gauges(self) -> None:
         """Update the gauges, as far as the database responds."""
