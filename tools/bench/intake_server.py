@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 from bot.app import open_bot
-from bot.http.webhook import BodyReader, Receive, Scope, Send, answer, signature_of
+from bot.http.webhook import HEADER, BodyReader, Receive, Scope, Send, answer, read_header
 from bot.server import Server, server_config, tune_runtime
 from bot.telemetry import logs
 from shared import settings
@@ -25,7 +25,7 @@ BODIES = BodyReader()
 async def bare(scope: Scope, receive: Receive, send: Send) -> None:
     """The signature and nothing else."""
     body = await BODIES.read(scope, receive)
-    good = signature_matches(body, signature_of(scope["headers"]), [SECRET])
+    good = signature_matches(body, read_header(scope, HEADER), [SECRET])
     await answer(send, 200 if good else 401)
 
 
