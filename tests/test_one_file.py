@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -74,9 +73,9 @@ async def test_slack_runs_a_command_of_one_file(team: Team) -> None:
 
 async def test_a_shell_runs_a_command_of_one_file(account: Account, shell: Shell) -> None:
     shell.use(account.environ)
-    run = await asyncio.to_thread(shell.run, "weather", "--json")
+    run = await shell.type("weather", "--json")
     assert (run.code, run.data) == (0, [{"sky": "blue"}])
-    assert "weather" in (await asyncio.to_thread(shell.run, "--help")).out
+    assert "weather" in (await shell.type("--help")).out
 
 
 async def test_the_dashboard_runs_a_command_of_one_file(screen: Screen) -> None:

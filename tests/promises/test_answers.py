@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import timedelta
 
 import pytest
@@ -72,7 +71,7 @@ async def test_stats_are_totals_one_verdict_and_a_table_by_positive_replies(
     ]
     account.answer("GET /stats", {"data": rows})
     shell.use(account.environ)
-    shown = (await asyncio.to_thread(shell.run, "stats")).out
+    shown = (await shell.type("stats")).out
     assert shown.count("confidence") == 1
     assert "3,020" in shown
     assert shown.index("Best  ") < shown.index("Calm  ") < shown.index("New  ")
@@ -84,13 +83,13 @@ async def test_domains_are_a_line_each_with_the_worst_first(account: Account, sh
     boxes = [{"email": f"sam@{name}", "health_score": score} for name, score in scores.items()]
     account.answer("GET /inboxes", {"data": [{**one, "status": "active"} for one in boxes]})
     shell.use(account.environ)
-    run = await asyncio.to_thread(shell.run, "domains", "--json")
+    run = await shell.type("domains", "--json")
     assert [(one["domain"], one["lowest_health"]) for one in run.data] == [
         ("bad.example", 59.7),
         ("poor.example", 71.0),
         ("good.example", 95.0),
     ]
-    assert "59.7" in (await asyncio.to_thread(shell.run, "domains")).out
+    assert "59.7" in (await shell.type("domains")).out
 
 
 @pytest.mark.parametrize("words", ["claim", "take over", "remind me"])
@@ -112,16 +111,16 @@ async def test_a_health_score_is_the_same_everywhere(team: Team, shell: Shell) -
     for line in ("inboxes", "domains", "domain bad.example", "status"):
         assert "59.7" in (await team.ask(line)).shown
     for words in (("inboxes",), ("domain", "bad.example"), ("dashboard", "--once")):
-        shown = (await asyncio.to_thread(shell.run, *words)).out
+        shown = (await shell.type(*words)).out
         assert "59.7" in shown, words
 
 
 async def test_the_newest_leads_are_not_called_all_of_them(account: Account, shell: Shell) -> None:
     shell.use(account.environ)
-    everyone = await asyncio.to_thread(shell.run, "leads", "--limit", "5")
+    everyone = await shell.type("leads", "--limit", "5")
     assert everyone.out.startswith("Newest 5 leads")
-    count = len((await asyncio.to_thread(shell.run, "leads", "interested", "--all", "--json")).data)
-    all_of_them = await asyncio.to_thread(shell.run, "leads", "interested", "--all")
+    count = len((await shell.type("leads", "interested", "--all", "--json")).data)
+    all_of_them = await shell.type("leads", "interested", "--all")
     assert all_of_them.out.startswith(f"{count} interested lead")
 
 
@@ -130,7 +129,7 @@ async def test_a_change_compares_full_days_with_full_days_of_the_service(
 ) -> None:
     shell.use(account.environ)
     asked = len(account.asked("GET", "/stats"))
-    shown = " ".join((await asyncio.to_thread(shell.run, "stats")).out.split())
+    shown = " ".join((await shell.type("stats")).out.split())
     assert len(account.asked("GET", "/stats")) > asked
     last = moment().date() - timedelta(days=1)
     first = last - timedelta(days=28)
@@ -217,6 +216,6 @@ async def test_records_that_cannot_be_opened_say_why(account: Account, shell: Sh
     (shell.home / "file").touch()
     shell.use(account.environ)
     shell.set("OUTREACH_DATABASE_URL", f"sqlite:///{shell.home}/file/bot.db")
-    run = await asyncio.to_thread(shell.run, *line.split())
+    run = await shell.type(*line.split())
     assert (run.code, run.out) == (1, "")
     assert "can't be opened" in run.err

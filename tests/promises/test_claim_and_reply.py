@@ -140,7 +140,7 @@ async def test_a_link_is_valid_for_thirty_days(team: Team) -> None:
 async def test_what_was_forgotten_is_not_found(team: Team, shell: Shell) -> None:
     card = await posted(team)
     shell.use(team.environ)
-    run = await asyncio.to_thread(shell.run, "forget", "ada@acme.example", "--yes")
+    run = await shell.type("forget", "ada@acme.example", "--yes")
     assert run.code == 0
     assert (await visit(team, path_of(card)))[0] == 404
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import sys
 from pathlib import Path
@@ -139,15 +138,15 @@ async def test_once_draws_the_board_and_the_incident_since_an_earlier_picture(
 ) -> None:
     shell.use(account.environ)
     picture = tmp_path / "board.svg"
-    run = await asyncio.to_thread(shell.run, "dashboard", "--once", "--svg", str(picture))
+    run = await shell.type("dashboard", "--once", "--svg", str(picture))
     assert (run.code, run.out, run.err) == (0, "", "")
     assert "DOMAINS" in drawn_in(picture)
     words = ("dashboard", "--once", "--incident", "6h", "--svg", str(picture))
-    assert (await asyncio.to_thread(shell.run, *words)).code == 0
+    assert (await shell.type(*words)).code == 0
     assert "healthy" in drawn_in(picture)
     assert "paused for" not in drawn_in(picture)
     await account.control("POST", "events", workspace="acme", kind="domain.paused", count=1)
-    assert (await asyncio.to_thread(shell.run, *words)).code == 0
+    assert (await shell.type(*words)).code == 0
     after = drawn_in(picture)
     assert re.search(r"INCIDENTS \d+  6 h", after)
     assert re.search(r"paused for \d+ s · \d+ inboxes stopped", after)
@@ -157,7 +156,7 @@ async def test_once_without_a_service_names_what_could_not_be_read_and_fails(
     account: Account, shell: Shell, no_idle_waiting: None
 ) -> None:
     shell.use({**account.environ, "OUTREACH_API_KEY": "live_other"})
-    run = await asyncio.to_thread(shell.run, "dashboard", "--once", "--json")
+    run = await shell.type("dashboard", "--once", "--json")
     assert run.code == 1
     assert run.err.startswith("Some data couldn't be read.\n  ")
     assert run.data["inboxes"] is None
@@ -174,6 +173,6 @@ async def test_json_is_escaped_on_a_terminal_and_exact_in_a_pipe(
     # A terminal obeys what a name holds; a program behind a pipe needs the name as it is.
     monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: terminal)
     shell.use(account.environ)
-    run = await asyncio.to_thread(shell.run, "dashboard", "--once", "--json")
+    run = await shell.type("dashboard", "--once", "--json")
     assert run.data["sequences"][0]["name"] == name
     assert (name in run.out) is not terminal

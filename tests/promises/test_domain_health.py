@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from tests.kit import Account, Message, Run, Shell, Team, bounced, paused_domain
@@ -208,7 +206,7 @@ async def look_up(account: Account, shell: Shell, *words: str) -> Run:
     """`outreach domain`, without a bot that has checked anything before."""
     shell.use(account.environ)
     shell.set("OUTREACH_DNS_RESOLVERS", ",".join(account.resolvers))
-    run = await asyncio.to_thread(shell.run, "domain", DOMAIN, *words)
+    run = await shell.type("domain", DOMAIN, *words)
     assert run.code == 0, run.err
     return run
 

@@ -28,7 +28,7 @@ async def test_a_command_that_the_service_fails_names_itself_and_its_cause_and_o
 async def test_a_shell_says_which_command_failed(account: Account, shell: Shell) -> None:
     await account.fail(endpoint="GET /sequences", status=503, times=None)
     shell.use(account.environ)
-    run = await asyncio.to_thread(shell.run, "sequences", "paused")
+    run = await shell.type("sequences", "paused")
     assert run.code == 1
     assert "sequences paused" in run.err
     assert "503" in run.err
@@ -37,7 +37,7 @@ async def test_a_shell_says_which_command_failed(account: Account, shell: Shell)
 async def test_status_names_the_endpoint_that_does_not_answer(account: Account, shell: Shell) -> None:
     await account.fail(endpoint="GET /inboxes", delay=60.0, times=None)
     shell.use(account.environ)
-    run = await asyncio.to_thread(shell.run, "status")
+    run = await shell.type("status")
     assert run.code == 1
     assert "GET /inboxes doesn't answer." in run.err
 
@@ -54,8 +54,8 @@ async def test_a_database_names_the_version_that_made_it(team: Team, shell: Shel
     await team.stop()
     shell.use(team.environ)
     copy = str(team.state_dir / "copy.db")
-    assert (await asyncio.to_thread(shell.run, "database", "backup", copy)).code == 0
+    assert (await shell.type("database", "backup", copy)).code == 0
     shell.set("OUTREACH_DATABASE_URL", f"sqlite:///{copy}")
-    run = await asyncio.to_thread(shell.run, "database", "status")
+    run = await shell.type("database", "status")
     assert run.code == 0, run.err
     assert re.search(r"Made by version\s+\d+\.\d+", run.out)

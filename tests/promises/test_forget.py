@@ -14,7 +14,7 @@ ADDRESS = "ada@acme.example"
 
 async def forget(team: Team, shell: Shell, *words: str) -> Run:
     shell.use(team.environ)
-    return await asyncio.to_thread(shell.run, "forget", ADDRESS, *words)
+    return await shell.type("forget", ADDRESS, *words)
 
 
 async def told_of_ada(team: Team) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import json
 from collections import Counter
@@ -14,9 +13,6 @@ from tests.kit import Account, Shell
 from tests.kit.waiting import until
 
 TARGET = "Recruiters Singapore"
-
-
-pytestmark = pytest.mark.usefixtures("real_time")
 
 
 def written(shell: Shell, count: int, *, bad: int = 0) -> Path:
@@ -46,16 +42,16 @@ async def imported(account: Account) -> list[str]:
 
 async def test_an_import_adds_or_reports_every_row(account: Account, shell: Shell) -> None:
     shell.use(account.environ)
-    done = await shell.run_alone("import", str(written(shell, 20, bad=2)), "--to", TARGET, "--json")
+    done = await shell.type("import", str(written(shell, 20, bad=2)), "--to", TARGET, "--json")
     report = shell.home / "leads.report.csv"
     counts = {"added": 20, "skipped": 0, "refused": 2, "unknown": 0}
     assert (done.code, done.data) == (0, [{**counts, "sequence": TARGET, "report": str(report)}])
     assert Counter(row["outcome"] for row in reported(report)) == {"added": 20, "refused": 2}
     assert report.stat().st_mode & 0o777 == 0o600
     assert sorted(await imported(account)) == sorted(f"new{n}@import.example.com" for n in range(20))
-    lead = (await shell.run_alone("lead", "new7@import.example.com", "--json")).data[0]
+    lead = (await shell.type("lead", "new7@import.example.com", "--json")).data[0]
     assert (lead["first_name"], lead["Job Title"]) == ("Ann 7", "CTO")
-    again = await shell.run_alone("import", str(written(shell, 20)), "--to", TARGET, "--json")
+    again = await shell.type("import", str(written(shell, 20)), "--to", TARGET, "--json")
     assert (again.data[0]["added"], again.data[0]["skipped"]) == (0, 20)
     assert all(row["reason"] for row in reported(Path(again.data[0]["report"])))
 
@@ -64,7 +60,7 @@ async def test_an_import_of_which_no_row_could_be_added_fails(account: Account, 
     shell.use(account.environ)
     words = ("import", str(written(shell, 0, bad=2)), "--to", TARGET, "--json")
     for more in (("--dry-run",), ()):
-        done = await shell.run_alone(*words, *more)
+        done = await shell.type(*words, *more)
         assert (done.code, done.data[0]["refused"]) == (1, 2)
 
 
@@ -76,11 +72,12 @@ async def test_a_lead_that_the_service_refuses_takes_no_others_with_it(
         "error": {"code": "invalid_request", "message": "leads[1].email is no address", "field": "leads"}
     }
     account.answer("POST /leads", refusal, status=422, times=1)
-    done = await shell.run_alone("import", str(written(shell, 4)), "--to", TARGET, "--json")
+    done = await shell.type("import", str(written(shell, 4)), "--to", TARGET, "--json")
     assert (done.code, done.data[0]["added"]) == (0, 4)
     assert len(account.asked("POST", "/leads")) == 3
 
 
+@pytest.mark.usefixtures("real_time")
 async def test_an_import_that_was_killed_continues_without_loss_or_repeats(
     account: Account, shell: Shell
 ) -> None:
@@ -93,7 +90,7 @@ async def test_an_import_that_was_killed_continues_without_loss_or_repeats(
         process.kill()
         await process.wait()
     await account.recover()
-    done = await shell.run_alone(*words, "--json")
+    done = await shell.type(*words, "--json")
     assert (done.code, done.data[0]["refused"]) == (0, 1)
     rows = reported(Path(done.data[0]["report"]))
     assert [int(row["row"]) for row in rows] == list(range(2, 1503))
@@ -108,11 +105,11 @@ async def test_an_import_that_fails_says_how_to_continue(account: Account, shell
     shell.use(account.environ)
     words = ("import", str(written(shell, 1500)), "--to", TARGET)
     account.answer("POST /leads", {"error": {"message": "revoked"}}, status=401)
-    failed = await shell.run_alone(*words)
+    failed = await shell.type(*words)
     assert (failed.code, failed.out) == (1, "")
     assert "Run the same command again to continue" in failed.err
     await account.recover()
-    assert (await shell.run_alone(*words, "--json")).data[0]["added"] == 1500
+    assert (await shell.type(*words, "--json")).data[0]["added"] == 1500
 
 
 @pytest.mark.parametrize(("delimiter", "encoding"), [(";", "cp1252"), ("\t", "utf-16"), (",", "utf-8-sig")])
@@ -128,7 +125,7 @@ async def test_a_dry_run_shows_how_a_file_is_read_and_sends_nothing(
     file = shell.home / "leads.csv"
     file.write_bytes("".join(delimiter.join(row) + "\r\n" for row in rows).encode(encoding))
     shell.set("COLUMNS", "100")
-    done = await shell.run_alone("import", str(file), "--to", "x", "--dry-run", "--map", "Notes=-")
+    done = await shell.type("import", str(file), "--to", "x", "--dry-run", "--map", "Notes=-")
     assert done.code == 0
     assert "1 lead can be sent, 1 row can't" in done.out
     shown = [line.split() for line in done.err.splitlines()]
@@ -153,7 +150,7 @@ async def test_a_file_that_cannot_be_imported_is_refused_with_its_reason(shell: 
     content, words, code, text = UNUSABLE[what]
     file = shell.home / "leads.csv"
     file.write_bytes(content)
-    done = await asyncio.to_thread(shell.run, "import", str(file), "--to", "x", "--dry-run", *words)
+    done = await shell.type("import", str(file), "--to", "x", "--dry-run", *words)
     assert (done.code, done.out) == (code, "")
     assert text in done.err
 
@@ -162,18 +159,16 @@ async def test_an_export_has_every_lead_once_and_comes_back_by_an_import(
     account: Account, shell: Shell
 ) -> None:
     shell.use(account.environ)
-    assert (
-        await shell.run_alone("add", "sum@export.example.com", "to", TARGET, "note==HYPERLINK(1)")
-    ).code == 0
+    assert (await shell.type("add", "sum@export.example.com", "to", TARGET, "note==HYPERLINK(1)")).code == 0
     file = shell.home / "out.csv"
-    done = await shell.run_alone("export", str(file), "--sequence", TARGET)
+    done = await shell.type("export", str(file), "--sequence", TARGET)
     assert (done.code, done.out) == (0, "")
     assert file.stat().st_mode & 0o777 == 0o600
     leads = reported(file)
     assert len({lead["id"] for lead in leads}) == len(leads) > 1
     assert {lead["note"] for lead in leads if lead["email"].startswith("sum@")} == {"'=HYPERLINK(1)"}
-    assert "0 rows can't" in (await shell.run_alone("import", str(file), "--to", "x", "--dry-run")).out
-    lines = await shell.run_alone("export", "-", "--sequence", TARGET, "--format", "jsonl")
+    assert "0 rows can't" in (await shell.type("import", str(file), "--to", "x", "--dry-run")).out
+    lines = await shell.type("export", "-", "--sequence", TARGET, "--format", "jsonl")
     assert [json.loads(line)["id"] for line in lines.out.splitlines()] == [lead["id"] for lead in leads]
 
 
@@ -181,13 +176,13 @@ async def test_an_export_is_written_whole_or_not_at_all(account: Account, shell:
     shell.use(account.environ)
     file = shell.home / "out.csv"
     file.write_text("precious")
-    refused = await shell.run_alone("export", str(file))
+    refused = await shell.type("export", str(file))
     assert refused.code == 1
     assert "--force" in refused.err
     account.answer("GET /leads", {"error": {"message": "revoked"}}, status=401)
-    assert (await shell.run_alone("export", str(file), "--force")).code == 1
+    assert (await shell.type("export", str(file), "--force")).code == 1
     assert file.read_text() == "precious"
     assert [path.name for path in shell.home.iterdir() if "out.csv" in path.name] == ["out.csv"]
     await account.recover()
-    assert (await shell.run_alone("export", str(file), "--force", "--status", "interested")).code == 0
+    assert (await shell.type("export", str(file), "--force", "--status", "interested")).code == 0
     assert {lead["status"] for lead in reported(file)} == {"interested"}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from tests.kit import Shell, Team
@@ -85,7 +83,7 @@ async def test_letters_that_changed_places_are_the_nearest_command(team: Team, s
     answer = await team.ask("stauts")
     assert answer.buttons[0] == "Status"
     shell.use(team.account.environ)
-    assert "Did you mean “outreach status”?" in (await asyncio.to_thread(shell.run, "stauts")).err
+    assert "Did you mean “outreach status”?" in (await shell.type("stauts")).err
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import datetime, timedelta
 
 import pytest
@@ -131,7 +130,7 @@ ENDS = {
 @pytest.mark.parametrize("words", ENDS)
 async def test_the_end_of_a_pause_is_understood(account: Account, shell: Shell, words: str) -> None:
     shell.use(account.environ)
-    run = await asyncio.to_thread(shell.run, "pause", NAME, *words.split(), "--json")
+    run = await shell.type("pause", NAME, *words.split(), "--json")
     assert run.code == 0, run.err
     (paused,) = run.data
     # A weekday ends a pause at the start of that day, whose hour this test leaves open.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from urllib.parse import urlencode
 
@@ -155,11 +154,11 @@ async def test_a_shell_without_a_person_changes_nothing_wide_unless_told_to(
     account: Account, shell: Shell
 ) -> None:
     shell.use(account.environ)
-    run = await asyncio.to_thread(shell.run, "pause", "all")
+    run = await shell.type("pause", "all")
     assert run.code != 0
     assert run.err
     assert account.asked("PATCH") == []
-    run = await asyncio.to_thread(shell.run, "pause", "all", "--yes", "--json")
+    run = await shell.type("pause", "all", "--yes", "--json")
     assert run.code == 0
     assert {one["status"] for one in await account.sequences()} == {"paused"}
     assert all(one["changed"] for one in run.data)

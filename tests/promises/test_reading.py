@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 from typing import Any
 
@@ -24,7 +23,7 @@ SHAPES: dict[str, Any] = {
 
 async def listed(account: Account, shell: Shell, command: str) -> Run:
     shell.use(account.environ)
-    return await asyncio.to_thread(shell.run, command, "--json")
+    return await shell.type(command, "--json")
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -93,7 +92,7 @@ async def test_a_redirect_is_not_followed(account: Account, shell: Shell) -> Non
 async def test_a_cell_of_a_csv_is_no_formula(account: Account, shell: Shell) -> None:
     account.answer("GET /sequences", {"data": [{**SEQUENCE, "name": "=cmd()"}]})
     shell.use(account.environ)
-    run = await asyncio.to_thread(shell.run, "sequences", "--csv")
+    run = await shell.type("sequences", "--csv")
     assert run.code == 0
     assert not any(cell.startswith("=") for line in run.out.splitlines() for cell in line.split(","))
 
@@ -101,5 +100,5 @@ async def test_a_cell_of_a_csv_is_no_formula(account: Account, shell: Shell) -> 
 async def test_a_name_moves_no_cursor_of_a_terminal(account: Account, shell: Shell) -> None:
     account.answer("GET /sequences", {"data": [{**SEQUENCE, "name": "Spr\x1b[2Jing"}]})
     shell.use(account.environ)
-    run = await asyncio.to_thread(shell.run, "sequences")
+    run = await shell.type("sequences")
     assert "\x1b[2J" not in run.out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ KEY = "live_of_the_file_0123456789"
 
 
 async def sequences(shell: Shell) -> Run:
-    return await asyncio.to_thread(shell.run, "sequences", "--json")
+    return await shell.type("sequences", "--json")
 
 
 def write(file: Path, text: str, *, mode: int = 0o600) -> Path:

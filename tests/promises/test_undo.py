@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from tests.kit import Account, Shell, Team
 
 NAME = "Fintech ops leaders"
@@ -175,8 +173,8 @@ async def test_undo_of_a_pause_of_all_resumes_what_it_paused_alone(team: Team) -
 
 async def test_a_shell_undoes_its_newest_change(account: Account, shell: Shell) -> None:
     shell.use(account.environ)
-    assert (await asyncio.to_thread(shell.run, "pause", NAME)).code == 0
+    assert (await shell.type("pause", NAME)).code == 0
     assert await account.is_paused(NAME)
-    run = await asyncio.to_thread(shell.run, "undo", "--yes")
+    run = await shell.type("undo", "--yes")
     assert run.code == 0, run.err
     assert not await account.is_paused(NAME)

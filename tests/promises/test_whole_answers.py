@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import difflib
 import textwrap
 import time
@@ -534,7 +533,7 @@ async def test_each_answer_in_a_shell_is_whole(
     for line in unhurried(READING + DATA):
         if line.startswith("lead "):
             continue  # a search that takes long says how fast it is
-        run = await asyncio.to_thread(shell.run, *line.split())
+        run = await shell.type(*line.split())
         assert drawn_run(run) == snapshot(name=line)
 
 

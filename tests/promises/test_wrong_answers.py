@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from tests.kit import Account, Shell, Team, interested
@@ -87,7 +85,7 @@ async def test_a_shell_ends_with_1_where_a_change_was_contradicted(account: Acco
     shell.use(account.environ)
     sequence = await account.sequence(NAME)
     account.answer("PATCH /sequences/{id}", {**sequence, "status": "active"})
-    run = await asyncio.to_thread(shell.run, "pause", sequence["id"])
+    run = await shell.type("pause", sequence["id"])
     assert run.code == 1
     assert run.err
 
