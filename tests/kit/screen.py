@@ -15,6 +15,7 @@ from textual import events
 from textual.pilot import Pilot
 from textual.screen import ModalScreen
 from textual.strip import Strip
+from textual.widgets import Input
 
 from cli.console.resources import open_records, open_replies
 from shared import settings as shared_settings
@@ -75,6 +76,8 @@ class Screen:
     async def type(self, text: str) -> None:
         """Have a text at once in the line that has the focus, as when it is pasted."""
         app = self._pilot.app
+        # A dialog takes the focus some turns of the loop after it opened: what comes before that is lost.
+        await until(lambda: isinstance(app.focused, Input), "a line to type in")
         with app._context():
             assert app._driver
             app._driver.send_message(events.Paste(text))
@@ -85,6 +88,7 @@ class Screen:
         await self.press("colon")
         await self.type("refresh")
         await self.press("enter")
+        await until(lambda: not isinstance(self._pilot.app.screen, ModalScreen), "the palette is closed")
 
     async def go_back(self) -> None:
         """Press until a moment of the past is shown: the first one is kept once everything was read."""
@@ -127,7 +131,10 @@ class Screen:
         def shown() -> str:
             return self.text if words in self.text else ""
 
-        return str(await until(shown, f"{words!r} on the screen"))
+        try:
+            return str(await until(shown, f"{words!r} on the screen"))
+        except AssertionError as error:
+            raise AssertionError(f"{error}, but:\n{self.text}") from None
 
 
 @contextlib.asynccontextmanager
