@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
 from shared.domain.snapshot import Snapshot
@@ -82,6 +83,7 @@ class Month:
             await self._pilot.press("a", "escape", "4", "enter", "w")
 
 
+@pytest.mark.e2e  # for its length
 async def test_the_memory_of_a_wall_is_flat_over_a_month(tmp_path: Path, clock: Clock) -> None:
     async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store:
         history = HistoryAccess(store, workspace="acme")
