@@ -1,4 +1,4 @@
-"""`outreach completion SHELL`: the script for Tab completion of commands, options, files and workspaces.
+"""`outreach completion SHELL`: the script for Tab completion of commands, options, files, events and workspaces.
 
 At each Tab the script runs `outreach` with the line in the environment, and `complete` answers, without the service.
 """
@@ -6,7 +6,6 @@ At each Tab the script runs `outreach` with the line in the environment, and `co
 from __future__ import annotations
 
 import os
-import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable
 
@@ -18,9 +17,7 @@ from argcomplete.shell_integration import shellcode
 from cli import line as lines
 from cli.console import exit_codes
 from cli.line import Line, split
-from cli.programs import Program
 from shared.api.event_kinds import EVENTS, word_of
-from shared.api.words import LEAD_STATUSES
 
 Completer = Callable[..., Iterable[str]]
 _EVENTS = (*map(word_of, EVENTS), *EVENTS)
@@ -42,37 +39,25 @@ def complete() -> None:
 
 def parser_of(line: Line) -> ArgumentParser:
     """The parser of what follows the line's word, or of the word itself."""
-    parser, usage = lines.parser_of(None), "COMMAND"
-    earlier, _ = parser.parse_known_args(line.before)
-    if word := lines.find_word(line.word):
-        parser, usage = lines.parser_of(word), "" if isinstance(word, Program) else word.usage
+    word = lines.find_word(line.word)
+    earlier, _ = lines.parser_of(None).parse_known_args(line.before)
+    parser = lines.parser_of(word)
     parser.set_defaults(config=earlier.config, workspace=earlier.workspace)
+    completers: dict[str, Completer] = {
+        name: FilesCompleter() for name in ("config", "file", "report", "svg")
+    }
+    completers |= {"events": lambda **_: _EVENTS, "workspace": _workspaces, "words": _named_workspaces}
+    if word is None or word.name == "help":
+        completers["words"] = lambda **_: lines.words()
     for action in parser._actions:  # noqa: SLF001 # argparse has no public way to list them
         if not action.choices:
             # Where argcomplete looks for it; without one it would offer files.
-            vars(action)["completer"] = _words(usage) if action.dest == "words" else _option(action.dest)
+            vars(action)["completer"] = completers.get(action.dest, lambda **_: ())
     return parser
 
 
-def _option(name: str) -> Completer:
-    if name in {"config", "file", "report", "svg"}:
-        return FilesCompleter()
-    return {"events": lambda **_: _EVENTS, "workspace": _workspaces}.get(name, lambda **_: ())
-
-
-def _words(usage: str) -> Completer:
-    """Complete what the usage line of a command names: `SEQUENCE [for 2h]` has the fixed word `for`."""
-    values = {"COMMAND": lines.words(), "EVENT": _EVENTS, "STATUS": LEAD_STATUSES}
-    named = [value for name, some in values.items() if name in usage for value in some]
-    without_options = re.sub(r"--\S+( [A-Z]\S*)?", " ", usage)
-    fixed = re.findall(r"(?<![\w.…-])[a-z]{2,}(?![\w.…=-])", without_options)
-
-    def words(*, prefix: str, parsed_args: Namespace, **_: object) -> Iterable[str]:
-        if prefix.startswith("@"):
-            return [f"@{name}" for name in _workspaces(parsed_args=parsed_args)]
-        return [*fixed, *named]
-
-    return words
+def _named_workspaces(*, prefix: str, parsed_args: Namespace, **_: object) -> Iterable[str]:
+    return [f"@{name}" for name in _workspaces(parsed_args=parsed_args)] if prefix.startswith("@") else ()
 
 
 def _workspaces(*, parsed_args: Namespace, **_: object) -> Iterable[str]:

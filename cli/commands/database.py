@@ -135,13 +135,8 @@ def _must_be_usable(source: Path) -> None:
 
 
 def _open_backup(file: Path) -> sqlite3.Connection:
-    """Opened without a write, so a read-only file or disk will do, whatever mode the file is in.
-
-    `immutable` is for files that no process has open (https://www.sqlite.org/uri.html): those without a journal.
-    """
-    journals = (file.with_name(file.name + ending) for ending in ("-wal", "-journal"))
-    how = "mode=ro" if any(journal.exists() for journal in journals) else "mode=ro&immutable=1"
-    return sqlite3.connect(f"{file.absolute().as_uri()}?{how}", uri=True)
+    """Opened to read: a backup stays as it is, and is needed again if this restore was not the last."""
+    return sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
 
 
 def _copy(old: sqlite3.Connection, target: Path, *, stale: Iterable[Path] = ()) -> None:

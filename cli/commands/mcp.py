@@ -7,14 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from argparse import Namespace
-from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from functools import partial
 from typing import Any
 
-import anyio.to_thread
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
@@ -27,7 +23,6 @@ from shared.assistants.quoting import NOTICE
 from shared.assistants.session import Assistant, tools
 from shared.settings import Need, Settings, load
 
-LONGEST_LINE_BYTES = 10 * 10**6
 INSTRUCTIONS = f"Tools of an email outreach account, which only read. {NOTICE}"
 
 
@@ -44,8 +39,7 @@ async def _serve(settings: Settings) -> None:
             for name, workspace in settings.workspaces.items()
         }
         server = _server(Assistant(settings, contexts))
-        stdin: Any = _lines()
-        reading, writing = await stack.enter_async_context(stdio_server(stdin))
+        reading, writing = await stack.enter_async_context(stdio_server())
         await server.run(reading, writing, server.create_initialization_options())
 
 
@@ -90,13 +84,3 @@ def _server(assistant: Assistant) -> Server[Any]:
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
-
-
-async def _lines() -> AsyncIterator[str]:
-    """The lines of stdin; one without end would fill the memory, so the rest of it is dropped as it comes."""
-    read = partial(anyio.to_thread.run_sync, sys.stdin.buffer.readline, LONGEST_LINE_BYTES)
-    while line := await read():
-        # Bytes that aren't text are refused as one bad line, and don't end the session.
-        yield line.decode("utf-8", "replace")
-        while len(line) == LONGEST_LINE_BYTES and not line.endswith(b"\n"):
-            line = await read()

@@ -9,11 +9,12 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cli.console import card_output, exit_codes
 from cli.console.interactive import attended, confirm
-from cli.console.resources import place_finder, with_channel_id, with_channel_names
+from cli.console.resources import find_place, open_directory, with_channel_id, with_channel_names
 from shared.api.errors import OutreachError
 from shared.commands import Command, Invocation, parse
 from shared.commands.base import Arguments, InChannel, OnSequences, Problem, Question, Result
@@ -77,40 +78,45 @@ async def _answer(invocation: Invocation, options: Namespace) -> Result:
     from shared.settings import Need, load
 
     settings = load(config=options.config, needs=(Need.API,))
-    invocation = await with_channel_id(invocation, settings)
-    async with open_context(settings, settings.workspace(invocation.workspace)) as opened:
+    async with contextlib.AsyncExitStack() as stack:
+        directory = None
+        if isinstance(invocation.arguments, InChannel):
+            directory = await stack.enter_async_context(open_directory(settings))
+            invocation = await with_channel_id(invocation, directory)
+        workspace = settings.workspace(invocation.workspace)
+        opened = await stack.enter_async_context(open_context(settings, workspace))
         context = replace(
             opened,
             unseen=getattr(options, "yes", False),
             limit=getattr(options, "limit", None),
             pages_searched=PAGES_SEARCHED,
-            find_place=place_finder(settings),
+            find_place=partial(find_place, directory),
         )
-        is_search = isinstance(invocation.arguments, Lead | Remove)
-        with progress_bar("leads searched") if is_search else contextlib.nullcontext() as show:
-            done = await run_command(invocation, replace(context, progress=show or context.progress))
+        # It ends before a question is asked: both write on the terminal.
+        with contextlib.ExitStack() as bar:
+            if isinstance(invocation.arguments, Lead | Remove):
+                context = replace(context, progress=bar.enter_context(progress_bar("leads searched")))
+            done = await run_command(invocation, context)
         if isinstance(done, Question):
-            done = await _confirmed(done, context, yes=context.unseen)
+            done = await _confirmed(done, context)
         if isinstance(invocation.arguments, InChannel):
-            done = replace(done, card=await with_channel_names(done.card, settings))
+            done = replace(done, card=await with_channel_names(done.card, directory))
         return done
 
 
-async def _confirmed(question: Question, context: CommandContext, *, yes: bool) -> Result:
+async def _confirmed(question: Question, context: CommandContext) -> Result:
     """Show what would be done, and do exactly that after a yes."""
     from shared.commands.run import carry_out
 
     card, choice = question.card, question.choices[0]
     if question.is_open:
         return Result(card=card, problem=Problem(text="not confirmed", argument="target"))
-    if not yes:
-        if not attended():
-            # The log of a script gets one sentence with the cure, and no card.
-            why = "This needs confirmation, and this isn't a terminal: add --yes"
-            title = card.title if card.title.endswith("?") else f"{card.title}."
-            raise exit_codes.Failed(f"{title} {why}")
-        card_output.show(card, stream=sys.stderr)
-        confirm(f"{choice.label}?", yes=False)
+    if not context.unseen:
+        text = card.title  # the log of a script gets one sentence with the cure, and no card
+        if attended():
+            card_output.show(card, stream=sys.stderr)
+            text = f"{choice.label}?"
+        confirm(text, yes=False)
     return await carry_out(choice.act, context, line=question.line)
 
 

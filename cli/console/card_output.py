@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TextIO
 
 from rich.cells import cell_len
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group, JustifyMethod, RenderableType
 from rich.constrain import Constrain
 from rich.table import Table as Grid
 from rich.text import Text
@@ -54,17 +54,12 @@ def show(card: Card, *, stream: TextIO | None = None, bare: bool = False) -> Non
     # Captured, because Rich fills cells with spaces to the end of the line, and knows no ASCII for our marks.
     with console.capture() as captured:
         table = list(_table(card, console.width))
-        blocks = [
-            list(_head(card, console)),
-            list(_facts(card)),
-            list(_quote(card, console)),
-            table,
-            list(_foot(card, console)),
-        ]
-        for number, block in enumerate([table] if bare and table else filter(None, blocks)):
-            if number:
-                console.print()
-            console.print(Group(*block))
+        blocks = [_head(card, console), _facts(card), _quote(card, console), table, _foot(card, console)]
+        lines: list[RenderableType] = []
+        for block in [table] if bare and table else blocks:
+            drawn = list(block)
+            lines += ["", *drawn] if lines and drawn else drawn
+        console.print(Group(*lines))
     text = re.sub(r" +$", "", captured.get(), flags=re.MULTILINE)
     # In a C locale, writing our marks would fail in the middle of a card.
     if not _speaks_unicode(out):
@@ -135,13 +130,9 @@ def _grid(table: Table, card: Card, width: int) -> Grid:
         # Rich shrinks every column without a width; the title of numbers is wrapped instead.
         longest = max(map(cell_len, (*cells, *title.split()))) if column.numeric else None
         margin = "  " if is_marked and not grid.columns else ""
-        grid.add_column(
-            Text(margin).append(visible(title)),
-            justify="right" if column.numeric else "left",
-            width=longest,
-            header_style="bold",
-            vertical="bottom",
-        )
+        justify: JustifyMethod = "right" if column.numeric else "left"
+        heading = Text(margin + visible(title))
+        grid.add_column(heading, justify=justify, width=longest, header_style="bold", vertical="bottom")
         for row, line, cell in zip(table.rows, lines, cells, strict=True):
             text = Text.assemble(_mark(row.tone, card), " ", cell) if margin else Text(cell)
             text.no_wrap, text.overflow = True, "ellipsis"
@@ -154,17 +145,10 @@ def _grid(table: Table, card: Card, width: int) -> Grid:
 def _texts(rows: Sequence[Row], place: int) -> list[str]:
     """The cells of a column; its numbers have the same number of decimals, so that they can be compared."""
     cells = [row.cells[place] for row in rows]
-    numbers = [cell for cell in cells if isinstance(cell, int | float)]
-    decimals = 0 if all(float(number).is_integer() for number in numbers) else 1
-    return [_cell(cell, decimals) for cell in cells]
-
-
-def _cell(cell: str | float | None, decimals: int) -> str:
-    if cell is None:
-        return formats.UNKNOWN
-    if isinstance(cell, str):
-        return visible(cell)
-    return f"{cell:,.{decimals}f}"
+    is_whole = all(float(cell).is_integer() for cell in cells if isinstance(cell, int | float))
+    number = "{:,.0f}" if is_whole else "{:,.1f}"
+    texts = (formats.UNKNOWN if cell is None else cell for cell in cells)
+    return [visible(text) if isinstance(text, str) else number.format(text) for text in texts]
 
 
 def _foot(card: Card, console: Console) -> Iterator[RenderableType]:

@@ -35,7 +35,7 @@ def confirm(question: str, *, yes: bool) -> None:
     if yes:
         return
     if not attended():
-        raise Failed("this needs confirmation, and this isn't a terminal: add --yes")
+        raise Failed(f"{question} This needs confirmation, and this isn't a terminal: add --yes")
     # On stderr, because stdout may be a file of data. The end of the input is a no.
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in {"y", "yes"}:

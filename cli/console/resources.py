@@ -6,7 +6,7 @@ import contextlib
 import getpass
 import re
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from shared.store.history import Records
 
 MENTION = re.compile(r"<#([^>]+)>")
-COMMAND = re.compile(r"(: unsubscribe .*)(#\S+)$")
-"""A command to type, in which a shell would take the channel for a comment."""
 
 
 async def named_sequence(client: OutreachClient, name: str, *, command: tuple[str, ...]) -> Sequence:
@@ -72,16 +70,23 @@ def log_to_stderr() -> None:
 
 
 @contextlib.asynccontextmanager
-async def open_records(settings: Settings) -> AsyncIterator[Records]:
-    """The records in the settings' database; where it does not open, one that says why when it is needed."""
+async def open_bot_store(settings: Settings) -> AsyncIterator[Store]:
+    """The bot's database. Raises `RecordsUnavailable`, with the reason, where it can't be opened."""
     from shared.store import open_store
 
     log_to_stderr()
     async with contextlib.AsyncExitStack() as stack:
+        with _as_unavailable():
+            store = await stack.enter_async_context(open_store(settings.database))
+        yield store
+
+
+@contextlib.asynccontextmanager
+async def open_records(settings: Settings) -> AsyncIterator[Records]:
+    """The records in the settings' database; where it does not open, one that says why when it is needed."""
+    async with contextlib.AsyncExitStack() as stack:
         try:
-            with _as_unavailable("The bot's database can't be opened: "):
-                store = await stack.enter_async_context(open_store(settings.database))
-            records: Records = store.records
+            records: Records = (await stack.enter_async_context(open_bot_store(settings))).records
         except RecordsUnavailable as fault:
             records = cast("Records", _Unopened(str(fault)))
         yield records
@@ -92,46 +97,28 @@ async def open_replies(settings: Settings, workspace: str) -> AsyncIterator[Repl
     """The queue of replies in the settings' database. Raises `RecordsUnavailable`, with the reason."""
     from bot.commands.reply_queue import open_reply_queue
 
-    with _as_unavailable("The bot's database can't be used: "):
+    with _as_unavailable():
         async with open_reply_queue(settings, workspace) as queue:
             yield queue
 
 
-@contextlib.asynccontextmanager
-async def open_bot_store(settings: Settings) -> AsyncIterator[Store]:
-    """The bot's database; raises `Failed` where it can't be used."""
-    from shared.store import open_store
-
-    log_to_stderr()
-    try:
-        with _as_unavailable():
-            async with open_store(settings.database) as store:
-                yield store
-    except RecordsUnavailable as fault:
-        place = settings.database.render_as_string(hide_password=True)
-        raise exit_codes.Failed(f"The database {place} can't be used: {fault}") from None
-
-
 @contextlib.contextmanager
-def _as_unavailable(meaning: str = "") -> Iterator[None]:
-    """Raise `RecordsUnavailable`, with the meaning and the reason, for what keeps a database from being used."""
+def _as_unavailable() -> Iterator[None]:
+    """Raise `RecordsUnavailable` with the reason for what keeps a database from being used."""
     from sqlalchemy.exc import SQLAlchemyError
 
     from shared.storage.database import DatabaseUnusable
 
     try:
         yield
-    except (DatabaseUnusable, RecordsUnavailable) as fault:  # they name the database themselves
-        raise RecordsUnavailable(_reason(fault)) from fault
+    except DatabaseUnusable as fault:  # it names the database itself
+        raise RecordsUnavailable(str(fault)) from fault
     except (SQLAlchemyError, OSError) as fault:
-        raise RecordsUnavailable(f"{meaning}{_reason(fault)}") from fault
-
-
-def _reason(fault: Exception) -> str:
-    if isinstance(fault, OSError):
-        return exit_codes.os_error_text(fault)
-    # The driver's words: SQLAlchemy adds the statement, with values, and a link below them.
-    return str(getattr(fault, "orig", None) or fault).partition("\n")[0]
+        # The driver's words: SQLAlchemy adds the statement, with values, and a link below them.
+        reason = str(getattr(fault, "orig", None) or fault).partition("\n")[0]
+        if isinstance(fault, OSError):
+            reason = exit_codes.os_error_text(fault)
+        raise RecordsUnavailable(f"The bot's database can't be used: {reason}") from fault
 
 
 @contextlib.asynccontextmanager
@@ -176,50 +163,47 @@ async def record(settings: Settings, workspace: Workspace, command: str, result:
 
 
 @contextlib.asynccontextmanager
-async def _directory(settings: Settings) -> AsyncIterator[UserDirectory]:
+async def open_directory(settings: Settings) -> AsyncIterator[UserDirectory | None]:
+    """Slack's channels; None without a token, when nothing can be looked up."""
+    if not settings.slack.bot_token:
+        yield None
+        return
     from bot.slack.directory import UserDirectory
 
     async with open_web_api(settings) as api:
         yield UserDirectory(api)
 
 
-def place_finder(settings: Settings) -> Callable[[str], Awaitable[Place]]:
-    """Return the finder of channels; without a token its answer says that nothing was checked."""
+async def find_place(directory: UserDirectory | None, channel: str) -> Place:
+    """The channel as Slack has it; without a token the answer says that nothing was checked."""
     from shared.commands.run import UNCHECKED, Place  # late, likewise
 
-    async def find(channel: str) -> Place:
-        if not settings.slack.bot_token:
-            return Place(channel=channel, note=f"{UNCHECKED} Set SLACK_BOT_TOKEN to have it checked.")
-        async with _directory(settings) as directory:
-            return await directory.find_place(channel)
-
-    return find
+    if directory is None:
+        return Place(channel=channel, note=f"{UNCHECKED} Set SLACK_BOT_TOKEN to have it checked.")
+    return await directory.find_place(channel)
 
 
-async def with_channel_id(invocation: Invocation, settings: Settings) -> Invocation:
+async def with_channel_id(invocation: Invocation, directory: UserDirectory | None) -> Invocation:
     """The line with the id of the channel that it names, as the database has it; raises `Refused` for an unknown one."""
     named = invocation.arguments
-    if not isinstance(named, InChannel) or not named.channel.startswith("#") or not settings.slack.bot_token:
+    if directory is None or not isinstance(named, InChannel) or not named.channel.startswith("#"):
         return invocation
-    async with _directory(settings) as directory:
-        place = await directory.locate(named.channel)
+    place = await directory.locate(named.channel)
     if place.refusal:
         raise exit_codes.Refused(Card(title=place.refusal, text=(place.fix,), tone=Tone.WARN))
     named = replace(named, channel=place.channel)
     return replace(invocation, arguments=named, line=named.line)
 
 
-async def with_channel_names(card: Card, settings: Settings) -> Card:
+async def with_channel_names(card: Card, directory: UserDirectory | None) -> Card:
     """The card with channels as `#name`, or as ids where Slack doesn't tell, and never as Slack's markup."""
     from bot.blockkit import card_blocks
 
-    channels = card_blocks.channels_in(card)
-    if channels and settings.slack.bot_token:
-        async with _directory(settings) as directory:
-            places = {channel: await directory.channel(channel) for channel in channels}
+    if directory:
+        places = {channel: await directory.channel(channel) for channel in card_blocks.channels_in(card)}
         named = {channel: f"#{place.name}" for channel, place in places.items() if place and place.name}
         card = card_blocks.with_channel_names(card, named)
-    return card_blocks.changed(card, lambda text: COMMAND.sub(r"\1'\2'", MENTION.sub(r"\1", text)))
+    return card_blocks.changed(card, lambda text: MENTION.sub(r"\1", text))
 
 
 @contextlib.asynccontextmanager

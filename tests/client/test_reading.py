@@ -21,14 +21,6 @@ LEAD = {"id": "ld_1", "email": "ada@x.io", "status": "active", "first_name": "Ad
 SEQUENCE = {"id": "sq_1", "name": "Q4", "status": "active", "steps": 4}
 INBOX = {"id": "ib_1", "email": "a@b.io", "health_score": 91.5, "daily_limit": 40, "status": "active"}
 ROW = {"group": "Q4", "id": "sq_1", "sends": 9, "replies": 3, "positive_replies": 2, "meetings": 1}
-PAYLOAD = {
-    "event": "reply.interested",
-    "lead": {"email": "ada@x.io", "first_name": "Ada", "company": "Engines"},
-    "sequence": "Q4",
-    "step": 2,
-    "reply": "Yes.",
-    "inbox": "a@b.io",
-}
 READS: dict[str, tuple[Callable[[Any], Any], Json]] = {
     "leads": (lambda body: decode.leads(body).items, LEAD),
     "sequences": (decode.sequences, SEQUENCE),

@@ -84,7 +84,7 @@ def test_a_wrong_key_is_named_and_asked_again(
     answers(address.removesuffix("/v1"), address, "wrong", "y", "", sandbox["api_keys"]["acme"])
     done = empty.run("init", "--interactive", str(tmp_path / "outreach.toml"))
     assert "does not end in /v1" in done.err.partition("API key")[0]
-    assert "API key of default: failed: rejected" in done.err
+    assert "API key of default: failed: GET /sequences: The API key is missing or revoked" in done.err
     assert "API key of default: passed: accepted" in done.err
     assert done.code == 1, "the answers end there"
     assert "nothing was written" in done.err

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pty
 import select
-import subprocess
-from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 
 from cli.console import exit_codes
-from cli.demo import environment
 from shared.api.errors import Uncertain, Unreachable
 from shared.domain.card import Card
 from shared.records.records import RecordsUnavailable
-from shared.text import parent_watch
-from tests.cli.conftest import PROGRAM, ROOT, Shell
-from tests.kit.processes import running
+from tests.cli.conftest import Shell
 
 PATIENCE = 20
 
@@ -117,26 +111,6 @@ def _until(terminal: int, text: str) -> str:
         assert select.select([terminal], [], [], PATIENCE)[0], seen
         seen += os.read(terminal, 4096).decode()
     return seen
-
-
-def _sandbox(**options: Any) -> AbstractContextManager[subprocess.Popen[str]]:
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    settings = {"cwd": ROOT, "env": environment(), **pipes, **options}
-    return running([*PROGRAM, "sandbox", "--scenario", "empty"], **settings)
-
-
-@pytest.mark.e2e
-def test_the_sandbox_ends_with_the_process_that_holds_its_lifeline() -> None:
-    held = environment(**{parent_watch.VARIABLE: "1"})
-    with _sandbox(env=held, stdin=subprocess.PIPE) as process:
-        assert process.stdout
-        assert process.stdin
-        json.loads(process.stdout.readline())
-        # The end of the pipe is all that a killed parent can still tell.
-        process.stdin.close()
-        process.stdin = None
-        assert process.communicate(timeout=PATIENCE)[1] == ""
-        assert process.returncode == 0
 
 
 def test_a_port_in_use_is_reported(sandbox: dict[str, Any], offline: Shell) -> None:
