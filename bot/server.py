@@ -21,7 +21,7 @@ from bot.telemetry import build, logs, metrics
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings, SettingsError
 from shared.storage.allocator import give_memory_back
-from shared.storage.database import connection_advice
+from shared.storage.database import DATABASE_FIX
 from shared.store import LeaseTimings
 from shared.store.db import migrate
 from shared.store.db.engine import DatabaseReplaced, unreachable
@@ -185,7 +185,7 @@ async def _open(
         # A 503 has the service send a delivery again; silence would cost it its whole timeout.
         current.open(unavailable)
         if reason != logged:
-            log.warning("waiting for the database", error=reason, fix=connection_advice(reason) or None)
+            log.warning("waiting for the database", error=reason, fix=DATABASE_FIX)
             logged = reason
         await asyncio.wait([serving], timeout=pause)
         pause = min(2 * pause, LONGEST_DATABASE_RETRY)

@@ -34,7 +34,7 @@ from shared.domain.card import Card, Fact, Tone
 from shared.domain_health.lookup import system_resolvers
 from shared.records.records import RecordsUnavailable
 from shared.settings import Need, Settings, SettingsError, Workspace, load
-from shared.storage.database import connection_advice, temporary_engine
+from shared.storage.database import DATABASE_FIX, temporary_engine
 from shared.store.db import migrate
 from shared.store.db.engine import Database
 from shared.store.instance import Instance, SeenBot
@@ -51,7 +51,6 @@ PATIENCE_SECONDS = 60
 TIMEOUT = aiohttp.ClientTimeout(total=PATIENCE_SECONDS)
 SUBSCRIBE = "outreach webhooks create --url https://YOUR-HOST/webhooks/outreach"
 START_BOT = "Start it: outreach bot"
-DATABASE_FIX = "Check that the server runs, the name and password are right, the folder is writable and the disk isn't full. See OUTREACH_DATABASE_URL."
 NETWORK = "Check the network, SLACK_API_URL and the proxy."
 UPDATE = "Update the app from manifest.yml and install it again."
 
@@ -166,7 +165,7 @@ async def database_findings(settings: Settings) -> list[Finding]:
         return [Finding(check, BAD, str(refusal), "`outreach database status` shows both versions.")]
     except (SQLAlchemyError, OSError) as fault:
         reason = str(getattr(fault, "orig", None) or fault).strip().partition("\n")[0]
-        return [Finding(check, BAD, f"{address}: {reason}", connection_advice(reason) or DATABASE_FIX)]
+        return [Finding(check, BAD, f"{address}: {reason}", DATABASE_FIX)]
     return [Finding(check, GOOD, f"{address} is writable")]
 
 

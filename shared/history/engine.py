@@ -17,7 +17,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from shared.records.records import HistoryUnavailable
-from shared.storage.database import OpenFile, open_engine
+from shared.storage.database import open_engine
 
 T = TypeVar("T")
 Act = Callable[[sa.Connection], T]
@@ -121,9 +121,8 @@ class Store:
     def __init__(self, url: URL) -> None:
         self._url = url
         self._engine: sa.Engine | None = None
-        self._file: OpenFile | None = None
         self.notice = ""
-        """A sentence for people after a file was damaged, deleted or replaced."""
+        """A sentence for people after a file was damaged."""
 
     def run(self, act: Act[T], *, reads: bool = False) -> T:
         """Carry an act out in one transaction; a damaged file is set aside and the act done on a new one."""
@@ -141,19 +140,10 @@ class Store:
         if self._engine is not None:
             self._engine.dispose()
             self._engine = None
-        if self._file is not None:
-            self._file.remove_stale_journal()
-            self._file = None
 
     def _run(self, act: Act[T], *, reads: bool) -> T:
-        if self._file is not None and self._file.is_replaced():
-            self.close()  # the file that is open has no name any more: nothing written to it would be found
-            self.notice = (
-                "The history's file was deleted or replaced. It continues in the file that is there now."
-            )
         if self._engine is None:
             self._engine = _open(self._url)
-            self._file = OpenFile(self._url) if self._engine.dialect.name == "sqlite" else None
         if reads:
             with self._engine.connect().execution_options(read_only=True) as connection:
                 return act(connection)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -33,31 +32,10 @@ class DatabaseUnusable(Exception):
     """The database cannot be opened."""
 
 
-_ADVICE = (
-    (
-        re.compile(
-            r"password authentication failed|no password supplied|authentication failed", re.IGNORECASE
-        ),
-        "The database refuses the user or the password: correct them in OUTREACH_DATABASE_URL.",
-    ),
-    (
-        re.compile(r'role "[^"]*" does not exist', re.IGNORECASE),
-        "The database doesn't know this user: correct it in OUTREACH_DATABASE_URL, or create it with CREATE ROLE.",
-    ),
-    (
-        re.compile(r'database "[^"]*" does not exist', re.IGNORECASE),
-        "Create the database, or correct its name in OUTREACH_DATABASE_URL.",
-    ),
+DATABASE_FIX = (
+    "Check that the server runs, the name and password are right, the folder is writable and the disk isn't full. See "
+    "OUTREACH_DATABASE_URL."
 )
-
-
-def connection_advice(reason: str) -> str:
-    """The advice for a refusal that only a person can end; empty where waiting may help.
-
-    The sentences are those of PostgreSQL and libpq
-    (https://www.postgresql.org/docs/current/client-authentication-problems.html).
-    """
-    return next((advice for pattern, advice in _ADVICE if pattern.search(reason)), "")
 
 
 def parse_url(text: str) -> URL:

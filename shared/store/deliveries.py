@@ -49,7 +49,7 @@ from shared.store.db.schema import (
     posts,
     sightings,
 )
-from shared.store.facts import SUBSCRIPTION
+from shared.store.facts import PROBE, SUBSCRIPTION
 from shared.store.jobs import DOMAIN, POST, REMIND
 from shared.store.messages import Planned, PlannedPost, State
 from shared.store.people import Candidates, Turn, take
@@ -84,8 +84,6 @@ _REWRITTEN = (
     .values(version_num=alembic_version.c.version_num)
     .returning(alembic_version.c.version_num)
 )
-_PROBE = sa.Table("write_probe", sa.MetaData(), sa.Column("bytes", sa.LargeBinary))
-"""There only while a write of deliveries is tried out."""
 
 
 @frozen
@@ -135,14 +133,9 @@ class Arrivals(Repository):
 
         Raises `RecordsUnavailable`.
         """
-        content = {"bytes": secrets.token_bytes(size)}  # random: PostgreSQL would pack zeros
-
-        def write(tx: Transaction) -> None:
-            tx.execute(sa.schema.CreateTable(_PROBE, if_not_exists=True))
-            tx.execute(sa.insert(_PROBE), content)
-
-        await self.database.write(write)
-        await self.database.write(lambda tx: tx.execute(sa.schema.DropTable(_PROBE, if_exists=True)))
+        content = {"bytes": secrets.token_hex(size)}  # random: PostgreSQL would pack zeros
+        await self.database.write(lambda tx: facts.put(tx, PROBE, "", content))
+        await self.database.write(lambda tx: facts.drop(tx, PROBE, ""))
 
 
 def insert(tx: Transaction, batch: Sequence[Arrival], *, found: bool = False) -> None:

@@ -18,8 +18,7 @@ from shared.store.db.engine import Transaction
 from shared.store.db.schema import facts
 
 ABSENCE, CHANGE, DIGEST, INSTANCE, LIMIT = "absence", "change", "digest", "instance", "limit"
-PROCESS, REQUEST, ROTA, RULE, SENDER = "process", "request", "rota", "rule", "sender"
-SETTING = "setting"
+PROBE, PROCESS, REQUEST, ROTA, RULE, SENDER = "probe", "process", "request", "rota", "rule", "sender"
 SUBSCRIPTION, SWITCH, THINNED, TIMES = "subscription", "switch", "thinned", "times"
 WEBHOOK = "webhook"
 

@@ -483,8 +483,7 @@ IS_GIVEN_UP = _c.refusals >= literal(MOST_REFUSALS)
 # The queries over what is not sent are built once: this takes longer than their execution. Each reads an index in its
 # own order, and so what it returns, however much waits in the channel.
 _BEFORE = posts.alias("before")
-# What belongs into the thread of an uncertain card, or tells how something went on of which an uncertain post tells,
-# comes after it, or it would be misread.
+# What belongs into the thread of an uncertain card comes after it: the card's `ts` is the thread.
 _FOLLOWS_UNCERTAIN = (
     sa.exists()
     .where(
@@ -493,7 +492,7 @@ _FOLLOWS_UNCERTAIN = (
         _BEFORE.c.id < _c.id,
         # As an expression, so that no engine reads all that an alert, or none, ever had.
         _BEFORE.c.alert_id + "" == _c.alert_id,
-        sa.or_(_c.alert_id != "", (_BEFORE.c.kind == _c.kind) & _c.kind.in_(names(in_order=True))),
+        _c.alert_id != "",
     )
     .correlate(posts)
 )
@@ -714,7 +713,7 @@ class Posting(Repository):
 
         What a process that dies meanwhile leaves is revived as single ones are.
         """
-        raised = sa.select(_c.id).where(_DEAD, sa.not_(_c.keyless), which)
+        raised = sa.select(_c.id).where(_DEAD, which)
         # Sorted here: for an order by id SQLite would read the whole table.
         ids = sorted(await self.database.read(lambda tx: tx.scalars(raised).all()))
         return sum(

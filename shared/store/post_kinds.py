@@ -27,8 +27,6 @@ class KindOfPost:
     """The name of the alert in its metadata: as its card, or as one that another message is the card of."""
     awaited: bool = False
     """A person waits for it: it goes before all others, and is not counted among what waits."""
-    in_order: bool = False
-    """It tells how something goes on: it waits for an uncertain one of its kind before it, or it would be misread."""
     kept: Literal["texts", "alert", "briefly"] = "texts"
     """The time for which it is kept: as texts, as its alert, or (briefly) as texts, also where it was never sent."""
 
@@ -71,7 +69,7 @@ _TABLE = (
     # What a person did with an alert.
     KindOfPost(name=TRACE),
     # What the bot did or noticed.
-    KindOfPost(name=NOTE, in_order=True),
+    KindOfPost(name=NOTE),
     # In the thread of a change, what became of it.
     KindOfPost(name=HISTORY, draws="history"),
     # The digest of a channel.

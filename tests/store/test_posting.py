@@ -169,20 +169,6 @@ async def test_what_belongs_into_the_thread_of_an_uncertain_card_waits_for_it(
     assert (turn.posts[0].kind, turn.posts[0].thread_ts) == ("reminder", "1.1")
 
 
-async def test_notes_keep_their_order(store: Store, clock: ManualClock) -> None:
-    await store.outbox.plan("default", note(1))
-    await meet(store, ANSWERED)
-    await store.outbox.plan("default", note(2))
-    clock.now += 1
-    assert await is_idle(store)
-    for _ in range(2):
-        clock.now += 2
-        await look(store, clock, ABSENT)
-    for number in (1, 2):
-        clock.now += 1
-        assert (await meet(store, Sent(ts=f"{number}")))[0].dedupe == f"note:{number}"
-
-
 # Each way in which a reading proves nothing: taken for a proof of absence, it would double the message.
 FAILED = [
     Look(error="HTTP 500"),

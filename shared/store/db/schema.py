@@ -198,7 +198,7 @@ posts = sa.Table(
     ),
     *flags(
         "unsure",  # an attempt ended without an answer: look it up before the next
-        "keyless",  # posted without what it could be found by: it is neither looked up nor sent again
+        "keyless",  # unused
         "condensed",
         "clicked",  # a person changed it, and the message in Slack does not show that yet
         "turned",  # it shows another event than the message in Slack, which is not repainted yet

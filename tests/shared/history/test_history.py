@@ -211,23 +211,6 @@ async def test_a_damaged_file_is_set_aside_said_and_begun_anew(tmp_path: Path, d
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize("endings", [("",), ("", "-wal", "-shm"), ("-wal",), ("-shm",)])
-async def test_a_history_whose_file_is_deleted_continues_in_one_that_others_read(
-    tmp_path: Path, endings: tuple[str, ...]
-) -> None:
-    path = tmp_path / "history.db"
-    async with History(parse_url(f"sqlite:///{path}")) as history:
-        await history.add(snapshot(NOW, score=70), now=NOW)
-        assert not history.notice
-        # POSIX lets SQLite write on to a file without a name, where no other process finds it.
-        for ending in endings:
-            path.with_name(f"{path.name}{ending}").unlink()
-        await history.add(snapshot(NOW + HOUR, score=60), now=NOW + HOUR)
-        assert "deleted or replaced" in history.notice
-        async with History(parse_url(f"sqlite:///{path}")) as other:
-            assert (await values(other))[-1] == 60
-
-
 async def test_an_unresponsive_database_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for url in (

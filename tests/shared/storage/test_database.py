@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import make_url
 
 from shared.records.records import RecordsUnavailable
-from shared.storage.database import connection_advice, open_engine, parse_url
+from shared.storage.database import open_engine, parse_url
 from shared.store.db.engine import Database, unreachable
 from tests.kit.processes import running_async
 
@@ -26,13 +26,6 @@ async def test_a_database_without_an_encoding_is_refused_with_what_to_do(postgre
     with pytest.raises(RecordsUnavailable, match=r"plain is SQL_ASCII; create one with: .*'UTF8'"):
         await Database.opened(url)
     assert "SQL_ASCII" in unreachable(url)
-
-
-async def test_an_unknown_database_or_user_is_named_with_what_to_correct(postgresql: str) -> None:
-    url = parse_url(postgresql)
-    reason = unreachable(url.set(database="nowhere"))
-    assert "Create the database" in connection_advice(reason)
-    assert "OUTREACH_DATABASE_URL" in connection_advice(unreachable(url.set(username="nobody_here")))
 
 
 async def test_a_second_engine_of_a_process_leaves_the_locks_of_the_first(tmp_path: Path) -> None:
