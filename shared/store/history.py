@@ -90,19 +90,20 @@ class Backlog:
 def backlogs(tx: Transaction) -> defaultdict[str, Backlog]:
     """Count what is not posted yet, by workspace, those with nothing left out."""
     c, d, count = posts.c, deliveries.c, sa.func.count()
-    waiting = sa.select(c.workspace, _STATE.label("state"), c.error, count, sa.func.min(c.created_at))
-    unrouted = sa.select(d.workspace, sa.literal(""), sa.literal(""), count, sa.func.min(d.received_at))
-    both = sa.union_all(
-        waiting.where(IS_COUNTED).group_by(c.workspace, _STATE, c.error),
-        unrouted.where(d.pending).group_by(d.workspace),
-    )
+    by, none = (c.workspace, c.channel, _STATE, c.error), sa.literal("")
+    waiting = sa.select(*by, count, sa.func.min(c.created_at)).where(IS_COUNTED).group_by(*by)
+    unrouted = sa.select(d.workspace, none, none, none, count, sa.func.min(d.received_at))
+    both = sa.union_all(waiting, unrouted.where(d.pending).group_by(d.workspace))
     backlogs: defaultdict[str, Backlog] = defaultdict(Backlog)
-    for name, state, error, number, oldest in tx.execute(both):
+    broken = broken_channels(tx)
+    for name, channel, kept, error, number, oldest in tx.execute(both):
         backlog = backlogs[name]
+        trouble = broken.get(channel, "") if kept == messages.State.READY else ""
+        state = messages.State.DEAD if trouble else kept
         # Deliveries that no router has looked at have no state.
         backlog.counts[state if state in backlog.counts else "waiting"] += number
         if state == messages.State.DEAD:
-            backlog.refusals[error] += number
+            backlog.refusals[trouble or error] += number
         if state not in {"dead", UNSURE, "held"}:  # they wait for something else than a turn
             backlog.oldest_at = min(backlog.oldest_at or oldest, oldest)
     return backlogs

@@ -6,7 +6,8 @@ A row of `posts` is one message to one channel, or its share of a message that s
                              -> uncertain -> found in the channel or its thread: sent
                                           -> not found by two readings, when it can no longer arrive: ready
                                           -> not readable several times in a row: dead and unsure
-                             -> dead -> (tried, or looked for, again now and then)
+                             -> refused for itself: dead -> (tried again now and then)
+                             -> refused for its channel: ready
 
 Each channel has one job of the kind `post`. Whoever has it posts one message and records its outcome in the transaction
 that frees the channel. Who lost it writes with an old token and changes nothing but what it knows for sure. A post that
@@ -478,7 +479,7 @@ class Look:
 _UNCERTAIN, _DEAD = is_in(State.UNCERTAIN), is_in(State.DEAD)
 _IDS = _c.id.in_(sa.bindparam("ids", expanding=True))
 IS_GIVEN_UP = _c.refusals >= literal(MOST_REFUSALS)
-"""Slack refuses this very post, for good. Nothing tries it again but a new start of the bot, or of its channel."""
+"""Slack refuses this very post, for good. Nothing tries it again but a new start of the bot."""
 
 # The queries over what is not sent are built once: this takes longer than their execution. Each reads an index in its
 # own order, and so what it returns, however much waits in the channel.
@@ -498,18 +499,14 @@ _FOLLOWS_UNCERTAIN = (
 )
 
 
-def _first(*which: sa.ColumnElement[bool], by: Sequence[Any], most: int = 1) -> sa.Select[Any]:
-    return drawable().where(_OF_CHANNEL, *which).order_by(*by).limit(most)
-
-
 def _waiting(*which: sa.ColumnElement[bool], by: Sequence[Any], most: int = 1) -> sa.Select[Any]:
-    return _first(UNSENT, is_in(State.READY), *which, sa.not_(_FOLLOWS_UNCERTAIN), by=by, most=most)
+    return drawable().where(READY_IN, *which, sa.not_(_FOLLOWS_UNCERTAIN)).order_by(*by).limit(most)
 
 
 _BY_URGENCY = (_c.urgency.desc(), _c.id)
-# None whose fate is unknown; the one that was tried least, so that another is tried each time.
-_DEAD_LETTER = _first(_DEAD, sa.not_(_c.unsure), by=(_c.attempts, _c.id))
-_ANSWER = _first(is_in(State.READY), _c.kind == literal(ANSWER), by=(_c.id,))
+_ANSWER = (
+    drawable().where(_OF_CHANNEL, is_in(State.READY), _c.kind == literal(ANSWER)).order_by(_c.id).limit(1)
+)
 _INCIDENT = _waiting(_c.urgency >= INCIDENT, by=_BY_URGENCY)
 _ALERTS = _waiting(_c.kind == literal(ALERT), _c.urgency < INCIDENT, by=_BY_URGENCY, most=BUNDLE)
 # By an expression, for which there is no index: SQLite would take that by urgency, and sort all that waits.
@@ -531,9 +528,6 @@ _MINE = _IDS & (_c.token == sa.bindparam("held"))
 _TRIED = _MINE & _c.state.in_([State.SENDING, State.UNCERTAIN])
 _MARK, _DOUBTED = sa.update(posts).where(_TRIED), _doubted(_TRIED)
 _REFUSED_ITSELF = _MARK.values(state=State.DEAD, refusals=_c.refusals + 1)
-# In the order of their index: without it, PostgreSQL reads all that waits there for each portion.
-_PORTION = sa.select(_c.id).where(READY_IN).order_by(*_BY_URGENCY).limit(AT_ONCE)
-_REFUSED = sa.update(posts).where(_c.id.in_(_PORTION)).values(state=State.DEAD)
 _UNTOLD = (State.SENDING, State.UNCERTAIN, State.READY, State.DEAD)
 _TRIED_AT = sa.func.coalesce(_c.tried_until, _c.created_at)
 
@@ -571,24 +565,14 @@ class Posting(Repository):
 
     broken = probes(method(broken_channels))
 
-    async def settle(self, turn: ChannelLease, outcome: Outcome, *, report: Report | None = None) -> Settled:
-        """Record an outcome and plan its reports.
-
-        What waits in a channel that broke, or died in one that recovered, follows in portions, as much may wait there.
-        A process that dies meanwhile leaves the rest to the next try of the channel, or to what revives dead letters.
-        """
-        settled = await self._settle(turn, outcome, report)
-        if settled.held and isinstance(outcome, ChannelRefused):
-            await self.database.drain(partial(_refuse_some, channel=turn.channel))
-        if settled.recovered:
-            await self._raise(_c.channel == turn.channel, refusals=0)
-        return settled
-
     @writes
-    def _settle(
-        self, tx: Transaction, turn: ChannelLease, outcome: Outcome, report: Report | None
+    def settle(
+        self, tx: Transaction, turn: ChannelLease, outcome: Outcome, *, report: Report | None = None
     ) -> Settled:
-        """Write the outcome. A turn whose lease was lost changes only what it knows for sure: that it was sent."""
+        """Record an outcome and plan its report.
+
+        A turn whose lease was lost changes only what it knows for sure: that it was sent.
+        """
         state = _held(tx, turn.job)
         if isinstance(outcome, Sent):
             drawn = {post.id: post.version for post in turn.posts}
@@ -625,7 +609,7 @@ class Posting(Repository):
                 if not state.trouble:  # with each uncertain message it is likelier that Slack is down
                     after = min(LONGEST_DOUBT_SECONDS, pause * 2.0 ** (_uncertain(tx, turn.channel) - 1))
             case ChannelRefused():
-                tx.execute(_MARK, {**ours, "state": State.DEAD, "error": outcome.error})
+                tx.execute(_MARK, {**ours, "state": State.READY, "error": outcome.error})
                 settled = Settled(held=True, broke=not state.trouble)
                 # Slack answers that there is no channel of an old id; that it has a new one is what helps.
                 trouble = state.trouble if state.moved_to else outcome.error
@@ -647,20 +631,14 @@ class Posting(Repository):
         )
         return settled
 
-    async def close_channel(
-        self, channel: str, refused: ChannelRefused, *, report: Report, used: bool
+    @writes
+    def close_channel(
+        self, tx: Transaction, channel: str, refused: ChannelRefused, *, report: Report, used: bool
     ) -> None:
         """Slack says that a channel takes nothing any more, before anything was posted there.
 
         One that is not `used` by the settings matters only where something was subscribed or posted.
         """
-        await self._close(channel, refused, report, used=used)
-        await self.database.drain(partial(_refuse_some, channel=channel))
-
-    @writes
-    def _close(
-        self, tx: Transaction, channel: str, refused: ChannelRefused, report: Report, *, used: bool
-    ) -> None:
         job, state = channel_of(tx, channel)
         if job is None and (used or channel in _named(tx)):
             jobs.put(tx, POST, channel)
@@ -685,18 +663,9 @@ class Posting(Repository):
                 await self.database.drain(partial(drop_some, channel=channel))
 
     async def open_channel(self, channel: str, *, report: Report) -> None:
-        """Slack says that a channel takes posts again: what was refused there is posted and repainted now."""
+        """Slack says that a channel takes posts again: what waited there is posted and repainted now."""
         await self.database.drain(lambda tx: jobs.hurry_all(tx, PAINT, channel))
-        if await self._open(channel, report):
-            await self._raise(_c.channel == channel, refusals=0)
-
-    @writes
-    def _open(self, tx: Transaction, channel: str, report: Report) -> bool:
-        """Returns whether it was broken."""
-        if not _reopen(tx, channel):
-            return False
-        _tell(tx, report(channel, (), Sent(ts=""), Settled(held=True, recovered=True)))
-        return True
+        await self.database.write(partial(_open, channel=channel, report=report))
 
     @writes
     def try_given_up(self, tx: Transaction) -> None:
@@ -704,21 +673,11 @@ class Posting(Repository):
         tx.update(posts, _DEAD & IS_GIVEN_UP, refusals=0)
 
     async def revive(self) -> int:
-        """Give single dead letters another try, in a broken channel only a look; returns how many."""
-        healthy = _c.channel.not_in(await self.broken())
-        return await self._raise(sa.or_(healthy & sa.not_(IS_GIVEN_UP), _c.unsure))
-
-    async def _raise(self, which: sa.ColumnElement[bool], **anew: Any) -> int:
-        """Have these dead letters sent, or looked for, again: in portions, because thousands may have been refused.
-
-        What a process that dies meanwhile leaves is revived as single ones are.
-        """
-        raised = sa.select(_c.id).where(_DEAD, which)
+        """Have dead letters sent, or looked for, again; returns how many."""
+        dead = sa.select(_c.id).where(_DEAD, sa.or_(sa.not_(IS_GIVEN_UP), _c.unsure))
         # Sorted here: for an order by id SQLite would read the whole table.
-        ids = sorted(await self.database.read(lambda tx: tx.scalars(raised).all()))
-        return sum(
-            [await self.database.write(partial(_raise_some, ids=some, **anew)) for some in portions(ids)]
-        )
+        ids = sorted(await self.database.read(lambda tx: tx.scalars(dead).all()))
+        return sum([await self.database.write(partial(_revive, ids=some)) for some in portions(ids)])
 
     @writes
     def place(self, tx: Transaction, job: Job) -> Lookup | None:
@@ -757,18 +716,14 @@ class Posting(Repository):
             around=around or tx.now,
         )
 
-    async def settle_lookup(self, lookup: Lookup, look: Look, *, report: Report | None = None) -> Settled:
+    @writes
+    def settle_lookup(
+        self, tx: Transaction, lookup: Lookup, look: Look, *, report: Report | None = None
+    ) -> Settled:
         """Record what was seen, and let the channel go on with what waited for it.
 
         A process that lost its lease meanwhile tells only what it found.
         """
-        settled = await self._settle_lookup(lookup, look, report)
-        if settled.recovered:
-            await self._raise(_c.channel == lookup.channel, refusals=0)
-        return settled
-
-    @writes
-    def _settle_lookup(self, tx: Transaction, lookup: Lookup, look: Look, report: Report | None) -> Settled:
         there = {post.id: look.found[post.key] for post in lookup.posts if post.key in look.found}
         # As long as none has tried them again; what they showed at the attempt is not known any more.
         _mark_sent(tx, _c.state != State.SENDING, there, {})
@@ -814,15 +769,15 @@ def _held(tx: Transaction, job: Job) -> ChannelState | None:
 
 
 def _next(tx: Transaction, channel: str, state: ChannelState) -> tuple[Post, ...]:
-    """The posts that the channel gets next: in trouble a dead letter; then what a person waits for, incidents, the rest."""
+    """The posts that the channel gets next: what a person waits for, incidents, the rest; in trouble one that tries it."""
     of = {"of": channel}
-    for query in (*([_DEAD_LETTER] if state.trouble else ()), _ANSWER, _INCIDENT):
+    for query in (_ANSWER, _INCIDENT):
         if first := read_posts(tx, query, of):
             return first
     alerts, rest = read_posts(tx, _ALERTS, of), read_posts(tx, _REST, of)
     oldest = sorted((*alerts, *rest), key=lambda post: post.id)[:1]
     # However many alerts come, something else, like a reminder, waits only for those that were there before it.
-    if len(alerts) <= ALONE or oldest == [*rest]:
+    if len(alerts) <= ALONE or oldest == [*rest] or state.trouble:
         return tuple(oldest)
     fresh = tuple(post for post in alerts if not post.refusals)
     # What Slack has refused must not take others with it.
@@ -834,12 +789,9 @@ def _tell(tx: Transaction, report: PlannedPost | None, posts: Sequence[Post] = (
         plan(tx, [(posts[0].workspace if posts else "", report)])
 
 
-def _refuse_some(tx: Transaction, channel: str) -> int:
-    """Mark a portion of what waits in a broken channel as refused; returns how many."""
-    trouble = channel_of(tx, channel)[1].trouble
-    if not trouble:  # it took a post meanwhile
-        return 0
-    return tx.execute(_REFUSED, {"of": channel, "error": trouble}).rowcount
+def _open(tx: Transaction, channel: str, report: Report) -> None:
+    if _reopen(tx, channel):
+        _tell(tx, report(channel, (), Sent(ts=""), Settled(held=True, recovered=True)))
 
 
 def _reopen(tx: Transaction, channel: str, *, proven_at: float = math.inf) -> bool:
@@ -857,9 +809,9 @@ def _named(tx: Transaction) -> set[str]:
     return subscribed | {fact.key.partition("/")[2] for fact in facts.listed(tx, DIGEST)}
 
 
-def _raise_some(tx: Transaction, ids: Sequence[int], **anew: Any) -> int:
+def _revive(tx: Transaction, ids: Sequence[int]) -> int:
     these = _c.id.in_(ids) & _DEAD
-    sure = sa.update(posts).where(these, sa.not_(_c.unsure)).values(state=State.READY, **anew)
+    sure = sa.update(posts).where(these, sa.not_(_c.unsure)).values(state=State.READY)
     channels = [*tx.scalars(sure.returning(_c.channel))]
     channels += _look_for(tx, _doubted(these & _c.unsure), {}, after=0.0)
     jobs.put(tx, POST, *channels)
