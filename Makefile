@@ -18,10 +18,10 @@ MOMENTS := 2026-11-23T00:05:00+00:00@UTC 2026-11-21T23:59:40-03:30@America/St_Jo
 	2027-04-04T02:59:40+13:00@Pacific/Auckland 2026-11-30T23:59:40-05:00@America/New_York
 # Properties choose moments of their own, and so do the tests of all zones' changes of clocks.
 DATED := -m "not e2e and not postgresql and not soak and not lint and not hypothesis" --ignore=tests/pure/domain/test_evidence.py \
-	--ignore=tests/pure/domain/test_wall_clock.py --ignore=tests/tui/feed/test_causes.py --ignore-glob='*/jobs/test_guardrail*' \
+	--ignore=tests/pure/domain/test_wall_clock.py --ignore-glob='*/jobs/test_guardrail*' \
 	tests/shared/commands tests/pure/domain tests/pure/text \
 	tests/bot/jobs tests/pure/alerts tests/bot/interactions/test_snooze.py tests/pure/dashboard tests/tui/feed \
-	tests/screens/test_replay_moments.py tests/sandbox/service/test_campaign.py tests/sandbox/service/test_document.py
+	tests/sandbox/service/test_campaign.py tests/sandbox/service/test_document.py
 # TEST_NOW moves the processes of end-to-end tests too: by as much for each, or they would disagree.
 CLOCK = $(if $(TEST_NOW),env FAKETIME_DONT_FAKE_MONOTONIC=1 faketime -f "$$(printf %+d $$(( $$(date -d '$(TEST_NOW)' +%s) - $$(date +%s) )))s")
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-input --no-compile

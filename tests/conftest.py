@@ -41,7 +41,6 @@ LONGEST_MODULES = {
     "test_month",
     "test_walk",
     "test_web",
-    "test_causes",
     "test_whole_answers",
     "test_whole_pages",
 }

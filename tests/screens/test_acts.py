@@ -44,28 +44,6 @@ async def test_a_pause_is_pending_until_a_read_confirms_it_and_what_did_not_beco
         assert "SaaS founders – Europe is active, not paused" in desk.toasts
 
 
-async def test_undo_is_a_stack_of_acts() -> None:
-    """`p y ↓ p y u u`: the second `u` paused again."""
-    async with at_desk() as desk:
-        await desk.press("2", "p", "y", "down", "p", "y")
-        await desk.press("u")
-        await desk.until("Fintech ops leaders is sending again")
-        await desk.press("u")
-        await desk.until("SaaS founders – Europe is sending again")
-        await desk.press("u")
-        await desk.until("Nothing to undo")
-        assert desk.service.lines[:2] == ["pause sq_0", "pause sq_1"]
-
-
-async def test_a_failure_is_told_and_leaves_the_sequence_as_it_was() -> None:
-    async with at_desk() as desk:
-        desk.service.broken = True
-        await desk.press("2", "p", "y")
-        await desk.until("can't be reached")
-        assert "Nothing was changed." in desk.toasts
-        assert "pausing…" not in desk.text
-
-
 @pytest.mark.parametrize("size", [(80, 24), (40, 12)])
 async def test_toasts_take_room_and_never_lie_over_the_list_in_use(size: tuple[int, int]) -> None:
     many = tuple(Sequence(id=f"sq_{n:02}", name=f"S{n:02}", status="active", steps=1) for n in range(60))
@@ -104,22 +82,6 @@ async def test_the_past_tells_the_cause_that_was_known_then_and_no_other(recorde
             line = next(line for line in desk.text.splitlines()[3:] if "useacme.example" in line)
             assert cause in line
             await desk.press("escape")
-
-
-async def test_a_moment_without_data_is_named_with_the_one_that_is_shown(recorded: HistoryAccess) -> None:
-    async with at_desk(history=recorded) as desk:
-        await desk.write("at", "9h", "enter")
-        assert "No data at 05:32. This is 12:02, the nearest moment with data." in desk.toasts
-        assert "REPLAY 12:02:07" in desk.text
-
-
-async def test_in_the_past_no_list_ages_by_the_present(recorded: HistoryAccess) -> None:
-    async with at_desk(history=recorded) as desk:
-        await desk.write("at", "2h", "enter")
-        for keys in (("tab",), ("s",), ("slash", "a", "enter")):
-            await desk.press(*keys)
-            assert "stale" not in desk.text
-            assert "late" not in desk.text
 
 
 # -- alarms ----------------------------------------------------------------------------------------

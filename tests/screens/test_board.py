@@ -6,12 +6,12 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from shared.api.models import Inbox, Sequence
+from shared.api.models import Sequence
 from shared.domain.snapshot import RATE_LIMITED, REJECTED, UNREADABLE, Reading
 from shared.history.history import History
 from shared.records.records import DomainPast, DomainPause
 from shared.storage.database import parse_url
-from tests.screens.desk import PAUSED, Desk, at_desk, crisis, inboxes
+from tests.screens.desk import PAUSED, Desk, at_desk, crisis
 from tests.tui.accounts import NOW, account, board_of, failing
 from tui.feed.history_access import HistoryAccess
 from tui.model.board import DomainFacts
@@ -45,16 +45,9 @@ async def test_the_domain_under_the_cursor_tells_why_its_inboxes_and_what_to_do(
         assert all(key.endswith(PAUSED) for key in desk.shown("inboxes"))
         await desk.press("down")
         assert desk.shown("inboxes")[0] == "person02@tryacme.example"
-
-
-async def test_worst_first_is_by_the_exact_score() -> None:
-    """Buckets of five put emil with 69 above paolo with 65."""
-    boxes = [
-        Inbox(email=f"{name}@x.example", status="active", health_score=score)
-        for name, score in (("emil3", 69.0), ("paolo", 65.0), ("zoe", 65.5))
-    ]
-    async with at_desk(snapshot=inboxes(*boxes)) as desk:
-        assert desk.shown("inboxes") == ["paolo@x.example", "zoe@x.example", "emil3@x.example"]
+        await desk.press("up", "enter")
+        assert desk.shown("feeding") == ["sq_1", "sq_2"]
+        assert "paused 21 Feb 14:32 for" in desk.text
 
 
 async def test_each_trouble_of_the_service_has_its_own_start() -> None:
@@ -100,14 +93,6 @@ async def test_enter_goes_down_and_esc_up_and_the_path_is_that_stack() -> None:
         assert desk.app.pages == [desk.app.board], "one workspace has no page of workspaces"
 
 
-async def test_the_page_of_a_domain_tells_what_feeds_it_and_what_was_before() -> None:
-    async with at_desk(size=(160, 48)) as desk:
-        await see_with_past(desk)
-        await desk.press("enter")
-        assert desk.shown("feeding") == ["sq_1", "sq_2"]
-        assert "paused 21 Feb 14:32 for" in desk.text
-
-
 async def test_a_plot_names_the_time_that_it_shows_and_no_more(tmp_path: Path) -> None:
     """Ten minutes were titled "14 days"."""
     async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store:
@@ -119,31 +104,6 @@ async def test_a_plot_names_the_time_that_it_shows_and_no_more(tmp_path: Path) -
             axis = [line for line in desk.text.splitlines() if line.rstrip().endswith("14:32")][-1]
             assert axis.split()[-2:] == ["14:21", "14:32"]
             assert "days" not in "".join(line for line in desk.text.splitlines() if "HEALTH" in line)
-
-
-async def test_sequences_of_one_name_are_told_apart() -> None:
-    twins = tuple(Sequence(id=f"sq_{n}", name="Spring", status="active", steps=n) for n in (1, 2))
-    snapshot = replace(account(), sequences=Reading(value=twins, read_at=NOW))
-    async with at_desk(snapshot=snapshot) as desk:
-        await desk.press("2")
-        assert "Spring sq_1" in desk.text
-        assert "Spring sq_2" in desk.text
-        await desk.press("down", "p")
-        # Two have the name: by it, either could be paused.
-        assert "pause sq_2" in desk.text
-
-
-async def test_a_filter_holds_for_the_page_and_esc_clears_it() -> None:
-    async with at_desk() as desk:
-        await desk.write("slash", "tryacme", "enter")
-        assert desk.shown("domains") == ["tryacme.example"]
-        assert "/tryacme" in desk.text
-        assert desk.shown("inboxes")[0].endswith("tryacme.example")
-        await desk.press("escape")
-        assert len(desk.shown("domains")) == 4
-        await desk.write("slash", "nothing-like-it", "enter")
-        assert "No lines match the filter." in desk.text
-        assert "No inboxes are connected" not in desk.text, "they are only hidden"
 
 
 async def test_the_cursor_stays_on_its_line_and_on_the_screen() -> None:
@@ -159,29 +119,6 @@ async def test_the_cursor_stays_on_its_line_and_on_the_screen() -> None:
         await desk.see(replace(snapshot, sequences=paused))
         assert table.line.key == "sq_02"
         assert "‖ paused" in desk.text
-
-
-async def test_a_narrow_screen_keeps_the_domain_of_an_address() -> None:
-    long = Inbox(
-        email="maximilian.alexander.von.und.zu@verylongdomain.example", status="active", health_score=50.0
-    )
-    async with at_desk(snapshot=inboxes(long), size=(60, 20)) as desk:
-        await desk.press("enter")
-        # The domain tells where the trouble is, so that the name is cut instead.
-        assert "@verylongdomain.example" in desk.text
-
-
-async def test_the_six_domains_that_matter_are_first_on_a_small_screen() -> None:
-    boxes = [
-        Inbox(email=f"a@d{n}.example", status="resting" if n < 3 else "active", health_score=60.0 + n)
-        for n in range(20)
-    ]
-    async with at_desk(snapshot=inboxes(*boxes), size=(60, 20)) as desk:
-        for width, height in ((60, 20), (80, 24)):
-            await desk.pilot.resize_terminal(width, height)
-            await desk.settle()
-            lines = desk.text.splitlines()[3:12]
-            assert sum(any(f"d{n}.example" in line for line in lines) for n in range(6)) == 6
 
 
 async def test_an_account_without_inboxes_says_so_and_unknown_is_no_zero() -> None:

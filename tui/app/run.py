@@ -24,7 +24,6 @@ from tui.system.terminal import (
     exit_when_terminal_gone,
     is_gone,
     is_hung_up,
-    output_encoding,
     plain_theme,
     speaks_unicode,
 )
@@ -63,8 +62,7 @@ async def run_dashboard(
     options = settings.dashboard
     alarm_command = AlarmCommand("" if is_viewer else options.alarm_command)
     notifications = OFF if is_viewer else options.notifications
-    encoding = output_encoding(sys.stdout.encoding, environ)
-    is_plain = options.ascii or environ.get("TERM") == "linux" or not speaks_unicode(encoding)
+    is_plain = options.ascii or environ.get("TERM") == "linux" or not speaks_unicode(sys.stdout.encoding)
     driver = AsciiDriver if is_plain else TerminalDriver
     here = settings.workspace(workspace)
     others = [place.name for place in settings.workspaces.values() if place is not here]

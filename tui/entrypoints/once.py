@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -34,7 +33,7 @@ from tui.model.happened import Mark
 from tui.model.incident import Incident
 from tui.screens.incidents import IncidentsPage
 from tui.screens.report import report
-from tui.system.terminal import output_encoding, speaks_unicode, writable
+from tui.system.terminal import speaks_unicode, writable
 
 PAPER = 120
 """Columns without a terminal."""
@@ -96,7 +95,7 @@ def _failures(snapshot: Snapshot) -> int:
 def _print(board: Board, *, now: datetime) -> None:
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     width = console.width if console.is_terminal else PAPER
-    encoding = output_encoding(sys.stdout.encoding, os.environ)
+    encoding = sys.stdout.encoding or "ascii"
     for line in report(Frame(board=board, now=now), width=width):
         if console.is_terminal and speaks_unicode(encoding):
             console.print(line)

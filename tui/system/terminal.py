@@ -145,25 +145,6 @@ def speaks_unicode(encoding: str | None) -> bool:
     return (encoding or "").lower().replace("-", "").startswith("utf")
 
 
-PLAIN_LOCALES = frozenset({"C", "POSIX"})
-COERCED = "C.UTF-8"
-"""The value that Python gives LC_CTYPE where the locale is C (https://docs.python.org/3/using/cmdline.html#envvar-PYTHONCOERCECLOCALE)."""
-
-
-def output_encoding(stream: str | None, environ: Mapping[str, str]) -> str:
-    """The encoding for a stream of that encoding: ASCII where the locale is C or POSIX by name.
-
-    Python writes UTF-8 in these (https://docs.python.org/3/library/os.html#python-utf-8-mode), which a terminal or reader with
-    that locale doesn't show. Without any locale, as in a container, UTF-8 stays.
-    """
-    if environ.get("PYTHONUTF8") == "1" or environ.get("PYTHONIOENCODING"):
-        return stream or "ascii"
-    language, kind = environ.get("LANG", ""), environ.get("LC_CTYPE", "")
-    is_coerced = kind == COERCED and language in PLAIN_LOCALES
-    locale = environ.get("LC_ALL") or ("" if is_coerced else kind) or language
-    return "ascii" if locale in PLAIN_LOCALES else stream or "ascii"
-
-
 def writable(text: str, encoding: str) -> str:
     """The text in what an encoding can write: plain signs, letters without accents, and `?` for the rest."""
     try:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 from shared.api import decode
 from shared.api.models import Inbox, Sequence, StatsRow
-from shared.domain.card import Tone
 from shared.domain.snapshot import Reading, Snapshot
-from shared.records.replies import InterestedReply
 from tests.tui.accounts import NOW, account, board_of
 from tui.entrypoints.once import as_data
 from tui.model.columns import SEQUENCES, Arrangement
@@ -43,27 +40,6 @@ def test_counts_of_a_shared_sequence_name_belong_to_neither() -> None:
     board = board_of(account(sequences=Reading(value=twins, read_at=NOW), stats=stats))
     # Rows with a name and no id can't be told apart, and a wrong count is worse than none.
     assert [line.stats for line in board.sequences] == [None, None]
-
-
-def test_interested_leads_come_by_the_time_of_their_reply_where_the_bot_has_recorded_it() -> None:
-    replies = (
-        InterestedReply(email="LUCÍA@indigo.example", received_at=NOW, sequence="Q3", claimed_by="ann"),
-        InterestedReply(email="sven@helio.example", received_at=NOW - timedelta(hours=1)),
-    )
-    lines = board_of(replace(account(), replies=replies)).interested
-    assert [(line.name.split()[0], line.reply and line.reply.claimed_by) for line in lines] == [
-        ("Lucía", "ann"),
-        ("Sven", ""),
-        ("Maya", None),
-    ]
-
-
-def test_a_stale_healthy_reading_becomes_unknown() -> None:
-    board = board_of(inboxes(Inbox(email="a@x.example", status="active", health_score=95.0)))
-    assert board.verdict_at(NOW).tone is Tone.GOOD
-    late = board.verdict_at(NOW + timedelta(minutes=10))
-    assert late.tone is Tone.UNKNOWN
-    assert late.text == "Unknown since 14:32: the only inbox was healthy"
 
 
 def test_sequences_of_one_name_keep_their_own_counts_by_id() -> None:

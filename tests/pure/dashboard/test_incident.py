@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -191,26 +190,3 @@ def test_a_short_trouble_is_never_too_short_to_be_seen() -> None:
     (line,) = lane_lines(Incident(start=START, end=NOW, lanes=(lane,)))
     assert FILLS[LaneState.PAUSED][0] in "".join(text for text, _ in line.bar(100))
     assert min(LaneState, key=SEVERITY.__getitem__) is LaneState.PAUSED
-
-
-@pytest.mark.parametrize(
-    ("ago", "words"),
-    [
-        (2 * HOUR, "paused since 02 Mar 11:32, 0 of 7 inboxes"),
-        (45 * MINUTE, "not known"),
-        (5 * HOUR, "healthy since 02 Mar 08:32"),
-    ],
-)
-def test_the_cursor_reads_how_a_domain_stood(ago: timedelta, words: str) -> None:
-    incident = an_incident(1, a_mark(2 * HOUR, text="guardrail bounces"))
-    (line,) = lane_lines(incident, cursor=NOW - ago)
-    assert words in line.reading.plain
-
-
-def test_marks_stand_on_the_lane_of_their_domain() -> None:
-    sequence = a_mark(HOUR, MarkKind.PAUSED, "sq_1")
-    of_inbox = a_mark(HOUR, MarkKind.STOPPED, "Ann@DOMAIN1.example")
-    early = a_mark(7 * HOUR)
-    incident = an_incident(3, sequence, of_inbox, a_mark(HOUR), early)
-    assert [len(lane.marks) for lane in incident.lanes] == [1, 1, 0]
-    assert incident.marks == (sequence,)

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 from tests.tui.accounts import NOW
 from tui.system.notifications import TerminalNotifier, written
-from tui.system.terminal import ASCII, output_encoding, plain_theme, speaks_unicode, writable
+from tui.system.terminal import ASCII, plain_theme, speaks_unicode, writable
 from tui.theme.palette import RUNNING, SEEN, SIGNS, STOPPED, WARMING
 
 
@@ -36,27 +36,6 @@ def test_every_sign_has_a_plain_one_of_its_width() -> None:
 )
 def test_a_plain_terminal_has_its_own_theme(environ: dict[str, str], theme: str) -> None:
     assert plain_theme(environ) == theme
-
-
-@pytest.mark.parametrize(
-    ("stream", "environ", "encoding"),
-    [
-        ("utf-8", {}, "utf-8"),
-        (None, {}, "ascii"),
-        ("utf-8", {"LANG": "C"}, "ascii"),
-        ("utf-8", {"LANG": "POSIX", "LC_CTYPE": "C.UTF-8"}, "ascii"),
-        ("utf-8", {"LANG": "de_DE", "LC_CTYPE": "C.UTF-8"}, "utf-8"),
-        ("utf-8", {"LANG": "C", "LC_CTYPE": "en_US.UTF-8"}, "utf-8"),
-        ("utf-8", {"LANG": "en_US.UTF-8", "LC_ALL": "C"}, "ascii"),
-        ("utf-8", {"LC_ALL": "C", "PYTHONUTF8": "1"}, "utf-8"),
-        ("latin-1", {"LC_ALL": "C", "PYTHONIOENCODING": "latin-1"}, "latin-1"),
-        (None, {"PYTHONUTF8": "1"}, "ascii"),
-    ],
-)
-def test_a_locale_that_is_c_by_name_is_written_in_ascii(
-    stream: str | None, environ: dict[str, str], encoding: str
-) -> None:
-    assert output_encoding(stream, environ) == encoding
 
 
 def test_what_an_encoding_lacks_is_written_plain() -> None:

@@ -18,7 +18,6 @@ from shared.api.pace import BudgetState
 from shared.domain.snapshot import SOURCES, Snapshot
 from shared.domain.workspace_verdict import SERVICE
 from shared.history.history import History
-from shared.settings import SettingsError, load
 from shared.storage.database import parse_url
 from tests.kit.clock import moment
 from tests.tui.accounts import account
@@ -253,15 +252,6 @@ async def test_what_reads_as_before_is_kept_once() -> None:
         assert first.value
         assert later.value
         assert all(one is other for one, other in zip(first.value, later.value, strict=True))
-
-
-@pytest.mark.parametrize(
-    "line", ["intervals = {inboxes = 0}", "intervals = {inboxes = 'often'}", "jitter = 3"]
-)
-def test_invalid_intervals_are_refused(tmp_path: Path, line: str) -> None:
-    (tmp_path / "outreach.toml").write_text(f"[dashboard]\n{line}\n")
-    with pytest.raises(SettingsError, match="dashboard"):
-        load(config=tmp_path / "outreach.toml", environ={})
 
 
 def test_statuses_are_read_often_and_health_seldom_and_the_settings_win() -> None:
