@@ -157,8 +157,10 @@ class _Door(httpx.AsyncBaseTransport):
     by: str
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        values = dict(request.url.params) | (json.loads(request.content) if request.content else {})
-        path = unquote(request.url.path.removeprefix("/v1"))
-        return await self.account.respond(
-            Request(by=self.by, method=request.method, path=path, values=values)
-        )
+        return await self.account.respond(request_of(request, by=self.by))
+
+
+def request_of(request: httpx.Request, *, by: str = "") -> Request:
+    values = dict(request.url.params) | (json.loads(request.content) if request.content else {})
+    path = unquote(request.url.path.removeprefix("/v1"))
+    return Request(by=by, method=request.method, path=path, values=values)

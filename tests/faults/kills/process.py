@@ -21,7 +21,6 @@ from sqlalchemy.engine.default import DefaultDialect
 from bot import worker
 from bot.jobs import due
 from bot.server import run
-from shared.api import pace
 from shared.commands import hold as pauses
 from shared.settings import load
 from shared.store import sequences
@@ -35,8 +34,8 @@ MOMENTS: tuple[Moment, ...] = (
     "under request",
     "after answer",
 )
-KILLED, TURNS = "killed", "turns"
-"""The files of the notes."""
+KILLED = "killed"
+"""The file of the note where a process was killed."""
 UNDER_WAY = 0.002
 """Seconds after its begin at which a request is under way: most are answered later than that."""
 
@@ -56,7 +55,7 @@ async def running_bot(
 ) -> AsyncIterator[asyncio.Event]:
     """A process of its own that ends with the block, forked from one that has imported the program already.
 
-    The event is set when it has died before. The folder `notes` tells where it was killed, and when requests had their turns.
+    The event is set when it has died before. The folder `notes` tells where it was killed.
     """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["pytest", "bot.server", __name__])
@@ -80,7 +79,6 @@ def _run_bot(environ: Mapping[str, str], kill: Kill | None, notes: Path) -> None
     killer = _Killer(kill, notes / KILLED)
     _watch_commits(killer)
     _watch_requests(killer)
-    _note_turns(notes / TURNS)
     run(load(), pace=HASTE, load=load)
 
 
@@ -189,17 +187,3 @@ def _watch_requests(killer: _Killer) -> None:
         (httpx.AsyncClient, "send", send),
     ):
         setattr(client, name, patched)
-
-
-def _note_turns(turns: Path) -> None:
-    """Write down when each request to the service had its turn, by the clock of the budget that all processes share."""
-    take: Any = pace.take
-
-    def noted(row: pace.Pace, now: float, *args: Any, **more: Any) -> Any:
-        after, wait = take(row, now, *args, **more)
-        if wait == 0.0:
-            with turns.open("a") as file:
-                file.write(f"{now}\n")
-        return after, wait
-
-    setattr(pace, "take", noted)  # noqa: B010 mypy allows no assignment

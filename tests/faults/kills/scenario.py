@@ -21,7 +21,7 @@ from shared.store.db.schema import deliveries, jobs, posts
 from shared.store.jobs import RESUME
 from shared.store.messages import State
 from tests.bot.harness import START_BOUND, BotHarness, interested, open_harness
-from tests.faults.kills.process import KILLED, TURNS, Kill, running_bot
+from tests.faults.kills.process import KILLED, Kill, running_bot
 from tests.kit.service import Account, open_account
 from tests.kit.waiting import until
 
@@ -182,7 +182,6 @@ class Scene:
             f"{PAUSED} is {paused['status']}": paused["status"] != "paused",
             f"{TIMED} is {timed['status']}": timed["status"] != "active",
             f"the confirmed pause was interrupted: {later}": (paused["id"], "active") in later,
-            f"{self.most_in_a_second()} requests in a second": self.most_in_a_second() > 10,
         }
         found = [what for what, is_wrong in wrong.items() if is_wrong]
         try:  # no lock of the dead process holds up a change
@@ -218,10 +217,6 @@ class Scene:
                 for name, (table, where) in unfinished.items()
             }
         return [f"{count} {name} are left" for name, count in counts.items() if count]
-
-    def most_in_a_second(self) -> int:
-        times = [float(line) for line in (self.notes / TURNS).read_text().split()]
-        return max(sum(at <= other < at + 1.0 for other in times) for at in times)
 
     async def cards(self) -> list[dict[str, Any]]:
         return [one for one in await self.bot.messages() if one["seen_by"] is None]

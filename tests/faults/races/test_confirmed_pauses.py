@@ -10,15 +10,15 @@ import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import httpx
 import pytest
 import sqlalchemy as sa
 
 from bot import cards
+from bot.worker import LEASE_SECONDS
 from shared.api.errors import OutreachError
-from shared.commands import parse
-from shared.commands.run import run
 from shared.records.records import RecordsUnavailable
 from shared.records.sequence_changes import LOCK_SECONDS
 from shared.store.sequences import LATE_SECONDS, SequenceChanges
@@ -108,19 +108,6 @@ async def test_pause_all_makes_shorter_pauses_last_as_long_and_says_so(
     assert {name for name, status in remote.statuses.items() if status == "active"} == resumed
     longer = await ours.timer("sq_0003")
     assert (longer is not None) == timed, "a longer pause keeps its own end"
-
-
-async def test_pause_all_over_timed_pauses_alone_asks_and_keeps_them_paused(
-    ours: Process, remote: Remote
-) -> None:
-    remote.statuses = {"sq_0001": "paused", "sq_0002": "paused"}
-    await ours.plan(["sq_0002"], seconds=60)
-    question = await run(parse("pause all"), ours.context())
-    assert question.card.title == "Keep 1 paused sequence paused?"
-    card = await ours.say("pause all")
-    assert card.title == "Name of sq_0002 stays paused"
-    assert await ours.timer("sq_0002") is None
-    assert remote.applied == []
 
 
 async def test_a_pause_of_a_domain_leaves_the_timers_of_other_domains(ours: Process, remote: Remote) -> None:
@@ -312,3 +299,45 @@ async def test_a_guardrail_does_not_insist_after_a_person_resumed(
     assert remote.statuses == {ONE: "active"}
     (post,) = await post_all(ours.store, clock)
     assert "Someone resumed it after the rule fired." in cards.read_note(post.note).text
+
+
+@pytest.mark.parametrize("at", ["_pause", "_finish"])
+async def test_a_guardrails_process_that_dies_at_a_pause_is_followed_by_another(
+    ours: Process, theirs: Process, remote: Remote, clock: ManualClock, at: str
+) -> None:
+    """Before the pause, and after it, before anybody learns of it."""
+    remote.statuses = {ONE: "active"}
+
+    async def die(*_: object) -> None:
+        raise RecordsUnavailable
+
+    with mock.patch.object(ours.acts, at, die):
+        await ours.guard()
+    assert len(remote.applied) == (1 if at == "_finish" else 0)
+    clock.now += LEASE_SECONDS
+    await theirs.fire()
+    await paused_and_told_once(theirs, remote, clock)
+
+
+async def test_a_guardrails_process_that_is_slower_than_its_lease_tells_nothing_twice(
+    ours: Process, theirs: Process, remote: Remote, clock: ManualClock
+) -> None:
+    remote.statuses = {ONE: "active"}
+
+    async def slowly(request: Request) -> None:
+        if request.by == "ours" and request.method == "PATCH":
+            # The other takes the incident over while the first still waits for its answer.
+            clock.now += LEASE_SECONDS + LOCK_SECONDS
+            await theirs.fire()
+
+    remote.after = slowly
+    await ours.guard()
+    await paused_and_told_once(theirs, remote, clock)
+
+
+async def paused_and_told_once(process: Process, remote: Remote, clock: ManualClock) -> None:
+    assert remote.applied == [(ONE, "paused")]
+    (post,) = await post_all(process.store, clock)
+    assert cards.read_note(post.note).title == f"Guardrail rule paused Name of {ONE}"
+    (entry,) = await process.store.records.audit("default")
+    assert entry.sequences == (ONE,)

@@ -63,6 +63,7 @@ class People:
 
     def __init__(self, world: World) -> None:
         self._world, self._dice = world, world.dice
+        self._names = tuple(one["id"] for one in world.service.sequences)
         self._timed_only = self._dice.random() < 0.5
         self._running: defaultdict[str, list[Change]] = defaultdict(list)
         self.promised: dict[str, float] = {}
@@ -88,13 +89,13 @@ class People:
             )
 
     def _next(self) -> Change:
-        name = self._dice.choice(sorted(self._world.service.sequences))
+        name = self._dice.choice(self._names)
         seconds = self._dice.choice([1.0, 3.0, 6.0])
         verb = self._dice.choices(["pause", "resume"], [5, 1])[0]
         target = EVERYTHING if self._dice.random() < 0.2 else name
         timed = verb == "pause" and (self._timed_only or self._dice.random() < 0.6)
         line = f"{verb} {target}" + (f" for {seconds:g}s" if timed else "")
-        names = tuple(sorted(self._world.service.sequences)) if target == EVERYTHING else (name,)
+        names = self._names if target == EVERYTHING else (name,)
         self.endless = self.endless or (verb == "pause" and not timed)
         return Change(line, verb, names, self._world.now, seconds if timed else math.inf)
 
@@ -136,7 +137,7 @@ class People:
             if name not in change.crossed:
                 self.promised[name] = change.began + change.seconds
                 is_over = self._world.now >= self.promised[name]  # before the last sequence was paused
-                if self._world.service.sequences[name]["status"] != "paused" and not is_over:
+                if self._world.service.sequence(name)["status"] != "paused" and not is_over:
                     self._world.violated(f"{name} isn't paused when “{change.line}” is confirmed")
 
     def resumed(self, name: str) -> None:
@@ -149,6 +150,6 @@ class People:
         """After the last timer: what was only ever paused for a time is active."""
         if self.endless:
             return
-        paused = [name for name, one in self._world.service.sequences.items() if one["status"] == "paused"]
+        paused = [one["id"] for one in self._world.service.sequences if one["status"] == "paused"]
         if paused:
             self._world.violated(f"{', '.join(paused)} stay paused after the last timer")

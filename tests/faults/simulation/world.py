@@ -47,7 +47,20 @@ from tests.kit.build import SECRET, signature
 from tests.kit.databases import migrated_file
 
 BOUNCES = "C0BOUNCES"
+alert_store.PASSES = 0
+# A turn passes to the group at once here, so that each reply has exactly one owner and turns can be counted.
 CONFIG = f"""
+[alerts]
+remind_after = "3s"
+escalate_after = "7s"
+
+[routes]
+mention = "S1ROTA"
+
+[routes.rota]
+people = {json.dumps(PEOPLE_IN_ROTA)}
+pass_after = "4s"
+
 [[routes.rules]]
 channel = "{BOUNCES}"
 events = ["lead.bounced"]
@@ -55,16 +68,7 @@ events = ["lead.bounced"]
 [[routes.rules]]
 channel = "{ALERTS}"
 events = ["lead.replied"]
-"""
-alert_store.PASSES = 0
-# A turn passes to the group at once here, so that each reply has exactly one owner and turns can be counted.
-GROUP = "S1ROTA"
-ROTA = f"""
-[routes]
-mention = "{GROUP}"
 
-[routes.rota]
-people = {json.dumps(PEOPLE_IN_ROTA)}
 """
 RETRY = (0.5, 4.0)
 """Seconds until a sender repeats what was not answered 200."""
@@ -102,11 +106,6 @@ class Plan:
     """The share of messages that Slack lets nobody change."""
     guardrail: str = ""
     """A rule that the bots keep to."""
-    pass_after: str = "4s"
-    """How long a turn of the rota lasts; everybody has one turn at each of its replies, then it is the group's."""
-    remind_after: str = "3s"
-    escalate_after: str = "7s"
-    pace: LeaseTimings = PACE
 
 
 DELIVERIES = Plan()
@@ -126,21 +125,9 @@ GUARDRAILS = Plan(
     guardrail="pause sequence when bounces > 2 in 1h",
 )
 """Guardrails are evaluated every 30 s."""
-HOUR = Plan(
-    seconds=3600.0,
-    deliveries=0.2,
-    kills=1 / 900,
-    commands=1 / 120,
-    changes=1 / 300,
-    pace=LeaseTimings(),
-    pass_after="10m",
-    remind_after="10m",
-    escalate_after="30m",
-)
-"""An ordinary hour of two bots with some faults: 720 deliveries, four deaths, thirty commands."""
 
 
-PLANS = {"deliveries": DELIVERIES, "pauses": PAUSES, "crowd": CROWD, "guardrails": GUARDRAILS, "hour": HOUR}
+PLANS = {"deliveries": DELIVERIES, "pauses": PAUSES, "crowd": CROWD, "guardrails": GUARDRAILS}
 
 
 def plan_of(seed: int) -> Plan:
@@ -243,10 +230,8 @@ class World:
 
     def _read_settings(self) -> Settings:
         config = self.folder / "outreach.toml"
-        plan = self.plan
-        alerts = f'[alerts]\nremind_after = "{plan.remind_after}"\nescalate_after = "{plan.escalate_after}"\n'
-        rule = f'[[guardrails]]\nname = "bounces"\nrule = "{plan.guardrail}"\n' if plan.guardrail else ""
-        config.write_text(f'{alerts}{ROTA}pass_after = "{plan.pass_after}"\n{CONFIG}{rule}')
+        named = f'[[guardrails]]\nname = "bounces"\nrule = "{self.plan.guardrail}"\n'
+        config.write_text(CONFIG + (named if self.plan.guardrail else ""))
         environ = {
             "OUTREACH_CONFIG": str(config),
             "OUTREACH_BASE_URL": "http://service.example/v1",
@@ -369,7 +354,7 @@ class World:
             try:
                 async with (
                     open_bot(
-                        self._settings, pace=self.plan.pace, slack_session=session, transport=transport
+                        self._settings, pace=PACE, slack_session=session, transport=transport
                     ) as running,
                     open_contexts(self._settings, running.store, transport=transport) as contexts,
                 ):
