@@ -11,8 +11,8 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -30,8 +30,8 @@ START_SECONDS = 120.0
 PROGRAM = (sys.executable, "-P", "-m", "outreach_ops")
 
 
-class Demo:
-    """A running `outreach demo --headless`, as a script sees it: by its first line and over HTTP."""
+class Announced:
+    """A demo or a sandbox, as a script sees it: by its first line, which names its addresses and keys, and over HTTP."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
@@ -44,9 +44,13 @@ class Demo:
         key = self.announced["api_keys"]["acme"]
         return self.read(self.announced["base_url"] + path, headers={"Authorization": f"Bearer {key}"})
 
-    def control(self, path: str, body: object = None) -> Any:
+    def sequences(self) -> dict[str, str]:
+        """Ask the service itself for the status of each sequence, by its name."""
+        return {one["name"]: one["status"] for one in self.service("/sequences")["data"]}
+
+    def control(self, path: str, body: object = None, *, method: str | None = None) -> Any:
         """Turn the service's dials."""
-        return self.read(self.announced["control_url"] + path, body=body)
+        return self.read(self.announced["control_url"] + path, body=body, method=method)
 
     def slack(self, path: str, body: object = None) -> Any:
         """Act as a person in Slack, or look."""
@@ -77,11 +81,13 @@ class Demo:
         ]
 
     @staticmethod
-    def read(url: str, *, headers: dict[str, str] | None = None, body: object = None) -> Any:
+    def read(
+        url: str, *, headers: dict[str, str] | None = None, body: object = None, method: str | None = None
+    ) -> Any:
         """Make a request; JSON in, JSON out."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(
-            url, data=data, headers={"Content-Type": "application/json", **(headers or {})}
+            url, data=data, headers={"Content-Type": "application/json", **(headers or {})}, method=method
         )
         try:
             with urllib.request.urlopen(request, timeout=30) as answer:
@@ -90,7 +96,7 @@ class Demo:
             if error.code != HTTPStatus.TOO_MANY_REQUESTS:
                 raise
             time.sleep(float(error.headers["Retry-After"]))  # the demo's programs share the account's budget
-            return Demo.read(url, headers=headers, body=body)
+            return Announced.read(url, headers=headers, body=body, method=method)
 
     def wait_for_exit(self) -> tuple[int, str]:
         """Wait until it ends by itself; the exit code and what was printed at the end."""
@@ -153,21 +159,26 @@ class Terminal:
 
 
 @contextmanager
-def headless_demo(*words: str, program: Sequence[str] = PROGRAM, folder: Path = ROOT) -> Iterator[Demo]:
-    """A demo, which ends with the block: with its children too, whatever became of it."""
-    command = [*program, "demo", "--headless", *words]
+def announced(
+    *words: str, program: Sequence[str] = PROGRAM, folder: Path = ROOT, env: Mapping[str, str] | None = None
+) -> Iterator[Announced]:
+    """A program that ends with the block, as by Ctrl-C: with its children too, whatever became of it."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with running(command, number=signal.SIGINT, cwd=folder, **pipes) as process:
-        demo = Demo(process)
+    with running([*program, *words], number=signal.SIGINT, cwd=folder, env=env, **pipes) as process:
+        opened = Announced(process)
         try:
-            yield demo
+            yield opened
         finally:
             end_process(process, number=signal.SIGINT)
-            kill(demo.family)
+            kill(opened.family)
+
+
+def headless_demo(*words: str, **where: Any) -> AbstractContextManager[Announced]:
+    return announced("demo", "--headless", *words, **where)
 
 
 @pytest.fixture(scope="module")
-def demo() -> Iterator[Demo]:
+def demo() -> Iterator[Announced]:
     """Run one headless demo for a module's tests."""
     with headless_demo() as demo:
         yield demo

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
 from tests.e2e.browser import chromium
-from tests.e2e.conftest import PROGRAM, ROOT, START_SECONDS, Demo, Terminal, headless_demo
+from tests.e2e.conftest import PROGRAM, ROOT, START_SECONDS, Announced, Terminal, headless_demo
 from tests.kit import network_log
 from tests.kit.processes import left_of
 from tests.kit.waiting import wait_until
@@ -76,7 +76,7 @@ def test_a_short_demo_loses_nothing_says_so_and_leaves_nothing_and_not_the_machi
     assert [one for one in addresses if not network_log.stays(one[0])] == []
 
 
-def test_no_answer_is_wider_than_a_phone_and_help_fits_two_screens(demo: Demo) -> None:
+def test_no_answer_is_wider_than_a_phone_and_help_fits_two_screens(demo: Announced) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(**chromium())
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import subprocess
 import sys
@@ -17,7 +16,7 @@ import aiohttp
 import pytest
 
 from bot.telemetry.build import read_commit
-from tests.e2e.conftest import ROOT, headless_demo
+from tests.e2e.conftest import ROOT, announced, headless_demo
 from tests.kit.processes import running
 
 pytestmark = pytest.mark.e2e
@@ -88,17 +87,11 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 @pytest.fixture(scope="module")
 def account(installed: Installed) -> Iterator[dict[str, str]]:
     """The settings of an account that the installed sandbox serves."""
-    with running(
-        [installed.outreach, "sandbox", "--speed", "0"],
-        cwd=installed.folder,
-        env=installed.environ,
-        stdout=subprocess.PIPE,
-    ) as sandbox:
-        assert sandbox.stdout
-        announced = json.loads(sandbox.stdout.readline())
+    program, env = [installed.outreach], installed.environ
+    with announced("sandbox", "--speed", "0", program=program, folder=installed.folder, env=env) as sandbox:
         yield {
-            "OUTREACH_BASE_URL": announced["base_url"],
-            "OUTREACH_API_KEY": announced["api_keys"]["acme"],
+            "OUTREACH_BASE_URL": sandbox.announced["base_url"],
+            "OUTREACH_API_KEY": sandbox.announced["api_keys"]["acme"],
         }
 
 

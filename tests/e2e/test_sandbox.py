@@ -10,11 +10,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import PROGRAM, ROOT
+from tests.e2e.conftest import ROOT, Announced, announced
 from tests.kit.docs_blocks import blocks
 from tests.kit.ports import free_port
 from tests.kit.processes import running
@@ -36,14 +35,6 @@ http.server.HTTPServer(("127.0.0.1", PORT), Hook).serve_forever()
 """
 
 
-@pytest.fixture
-def announced(tmp_path: Path) -> Iterator[dict[str, Any]]:
-    words = [*PROGRAM, "sandbox", "--port", "0", "--slack-port", "0", "--speed", "60"]
-    with running(words, cwd=tmp_path, stdout=subprocess.PIPE) as process:
-        assert process.stdout
-        yield json.loads(process.stdout.readline())
-
-
 def typed(text: str) -> list[str]:
     """List what stands behind the prompts, without what starts the sandbox."""
     return [
@@ -51,13 +42,19 @@ def typed(text: str) -> list[str]:
     ]
 
 
-def test_the_session_of_the_page_ends_with_a_signed_delivery(announced: dict[str, Any]) -> None:
-    sandbox = [block for block in blocks("console") if block.page.name == "sandbox.md"]
-    lines = [line for block in sandbox for line in typed(block.text)]
+@pytest.fixture
+def sandbox(tmp_path: Path) -> Iterator[Announced]:
+    with announced("sandbox", "--port", "0", "--slack-port", "0", "--speed", "60", folder=tmp_path) as opened:
+        yield opened
+
+
+def test_the_session_of_the_page_ends_with_a_signed_delivery(sandbox: Announced) -> None:
+    page = [block for block in blocks("console") if block.page.name == "sandbox.md"]
+    lines = [line for block in page for line in typed(block.text)]
     port = free_port()
     filled = {
-        "http://127.0.0.1:8000": announced["base_url"].removesuffix("/v1"),
-        "live_acme_…": announced["api_keys"]["acme"],
+        "http://127.0.0.1:8000": sandbox.announced["base_url"].removesuffix("/v1"),
+        "live_acme_…": sandbox.announced["api_keys"]["acme"],
         "127.0.0.1:9000": f"127.0.0.1:{port}",
     }
     ran = []
@@ -108,9 +105,7 @@ def test_the_health_check_passes_while_both_answer(image: str, tmp_path: Path) -
     check = [sys.executable, *health[1:]]
     assert subprocess.run(check, capture_output=True, check=False).returncode == 1
     environ = {"OUTREACH_STATE_DIR": str(tmp_path / "state"), "HOME": str(tmp_path)}
-    with running([OUTREACH, *command], cwd=tmp_path, env=environ, stdout=subprocess.PIPE) as sandbox:
-        assert sandbox.stdout
-        announced = json.loads(sandbox.stdout.readline())
-        assert {"base_url", "api_keys", "slack_api_url", "slack_control_url"} <= set(announced)
+    with announced(*command, program=[OUTREACH], folder=tmp_path, env=environ) as sandbox:
+        assert {"base_url", "api_keys", "slack_api_url", "slack_control_url"} <= set(sandbox.announced)
         checked = subprocess.run(check, capture_output=True, text=True, check=False)
         assert checked.returncode == 0, checked.stderr
