@@ -11,7 +11,6 @@ from argparse import Namespace
 from collections.abc import Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cli.console import exit_codes
@@ -95,7 +94,8 @@ def sandbox(options: Namespace) -> int:
 
 
 def slack_standin(options: Namespace) -> int:
-    """The Slack stand-in alone, for an app with this manifest."""
+    """The Slack stand-in alone, for an app with this manifest, in YAML or JSON."""
+    import yaml
     from pydantic import ValidationError
 
     from sandbox.slack.server import SlackStandIn
@@ -104,11 +104,10 @@ def slack_standin(options: Namespace) -> int:
     try:
         settings = Settings(request_url=options.request_url)
         if options.manifest:
-            settings.apply(Manifest.model_validate(_read_manifest(options.manifest)))
-    except ValidationError as fault:
-        first = fault.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise WrongUsage(f"{place}: {first['msg']}") from None
+            # `safe_load` makes plain values only; a file from anywhere could otherwise run code.
+            settings.apply(Manifest.model_validate(yaml.safe_load(options.manifest.read_bytes())))
+    except (OSError, yaml.YAMLError, ValidationError) as fault:
+        raise WrongUsage(f"the manifest or the address can't be used: {fault}") from None
     return _serving(_announced(SlackStandIn(options.port, settings=settings)))
 
 
@@ -172,22 +171,6 @@ async def _web(options: Namespace) -> None:
             announce=lambda url: print(f"Open {url} in a browser. Press Ctrl+C to stop.", flush=True),
             hosts=settings.dashboard.web.hosts,
         )
-
-
-def _read_manifest(file: Path) -> dict[str, Any]:
-    """An app manifest in YAML, which JSON is too; raises `WrongUsage`."""
-    import yaml
-
-    try:
-        # `safe_load` makes plain values only; a file from anywhere could otherwise run code.
-        manifest = yaml.safe_load(file.read_bytes())
-    except OSError as fault:
-        raise WrongUsage(f"{file} can't be read: {exit_codes.os_error_text(fault)}") from None
-    except yaml.YAMLError:
-        raise WrongUsage(f"{file} isn't YAML or JSON") from None
-    if not isinstance(manifest, dict) or "settings" not in manifest:
-        raise WrongUsage(f"{file} isn't an app manifest: it has no settings")
-    return manifest
 
 
 async def _announced(serving: AbstractAsyncContextManager[Any]) -> None:

@@ -8,11 +8,9 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from cli.console.exit_codes import Failed
-from shared.text.formats import show_clock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,30 +88,29 @@ class Show(Protocol):
 def progress_bar(what: str = "leads") -> Iterator[Show]:
     """Show the progress of a long job on stderr: a bar on a terminal, a line every few seconds elsewhere."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    began = shown_at = time.monotonic()
-    console = Console(file=sys.stderr, highlight=False)
-    story = TextColumn("{task.description}", markup=False)
+    shown_at = time.monotonic()
     is_bar = sys.stderr.isatty()
+    story = TextColumn("{task.description}", markup=False)
     # Transient: what remains on the screen is the result.
-    bar = Progress(BarColumn(bar_width=20), story, console=console, transient=True, disable=not is_bar)
+    bar = Progress(
+        BarColumn(bar_width=20),
+        story,
+        TimeRemainingColumn(),
+        console=Console(file=sys.stderr, highlight=False),
+        transient=True,
+        disable=not is_bar,
+    )
     task = bar.add_task("", total=None)
 
     def show(count: int, *, part: float | None = None, detail: str = "") -> None:
         nonlocal shown_at
-        now = time.monotonic()
-        seconds = max(now - began, 0.001)
-        # `12,000 leads, 950/s, 0:40 left; 11,900 added`
-        text = f"{count:,} {what}, {count / seconds:,.0f}/s"
-        if part:
-            text += f", {show_clock(timedelta(seconds=seconds * (1 - part) / part))} left"
-        text += f"; {detail}" if detail else ""
-        if is_bar:
-            total = None if part is None else 1.0
-            bar.update(task, total=total, completed=part or 0.0, description=text)
-        elif now - shown_at >= EVERY_SECONDS:
-            shown_at = now
+        # `12,000 rows; 11,900 added`
+        text = "; ".join(filter(None, (f"{count:,} {what}", detail)))
+        bar.update(task, total=count / part if part else None, completed=count, description=text)
+        if not is_bar and time.monotonic() - shown_at >= EVERY_SECONDS:
+            shown_at = time.monotonic()
             print(text, file=sys.stderr, flush=True)
 
     with bar:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from cli.main import main
 from sandbox.embedded import embedded
 from sandbox.service import Service
+from tests import kit
+from tests.kit import Run
 from tests.kit.clock import CLOCK
 from tests.kit.databases import copy_instead_of_migrating
 from tests.kit.pace import lift_rate_limit
@@ -27,46 +26,22 @@ ROOT = Path(__file__).parents[2]
 PROGRAM = (sys.executable, "-P", "-m", "outreach_ops")
 
 
-@dataclass(frozen=True)
-class Run:
-    """What a run of the program came to."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def data(self) -> Any:
-        """The JSON on stdout."""
-        return json.loads(self.out)
-
-
-class Shell:
+class Shell(kit.Shell):
     """Types command lines, in this process or in one of their own, with settings of its own."""
 
-    def __init__(self, home: Path, capsys: pytest.CaptureFixture[str], patch: pytest.MonkeyPatch) -> None:
-        self.home = home
-        self._capsys = capsys
+    def __init__(self, home: Path, capture: pytest.CaptureFixture[str], patch: pytest.MonkeyPatch) -> None:
+        super().__init__(home, capture, patch)
         self._started = ExitStack()
-        self.set = patch.setenv
-        self.unset = patch.delenv
 
     def run(self, *words: str, columns: int | None = None) -> Run:
         """In this process: fast, and just as real behind the file descriptors."""
         self.set("COLUMNS", str(columns or ""))
-        self._capsys.readouterr()
-        code = main(words)
-        output = self._capsys.readouterr()
-        return Run(code, output.out, output.err)
+        return super().run(*words)
 
-    def start(self, *words: str, **options: Any) -> subprocess.Popen[str]:
+    def spawn(self, *words: str, **options: Any) -> subprocess.Popen[str]:
         """In its own process, to be stopped, killed or piped; it ends with the test at the latest."""
-        pipes: dict[str, Any] = {
-            "stdin": subprocess.DEVNULL,
-            "stdout": subprocess.PIPE,
-            "stderr": subprocess.PIPE,
-        }
-        options = {**pipes, **options}
+        pipe = subprocess.PIPE
+        options = {"stdin": subprocess.DEVNULL, "stdout": pipe, "stderr": pipe, **options}
         command = [*PROGRAM, *words]
         return self._started.enter_context(running(command, cwd=ROOT, env=dict(os.environ), **options))
 
@@ -106,20 +81,16 @@ def offline(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Shell]:
     """A shell whose settings lead nowhere: for what needs no service."""
-    for name in [n for n in os.environ if n.startswith(("OUTREACH_", "SLACK_"))]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path))
+    opened = Shell(tmp_path, capsys, monkeypatch)
     monkeypatch.delenv("NO_COLOR", raising=False)
     settings = {
         "OUTREACH_BASE_URL": "http://127.0.0.1:9/v1",
         "OUTREACH_API_KEY": "live_nobody",
         "OUTREACH_DATABASE_URL": f"sqlite:///{tmp_path / 'state' / 'outreach.db'}",
     }
-    for name, value in settings.items():
-        monkeypatch.setenv(name, value)
+    opened.use(settings)
     lift_rate_limit(monkeypatch)
     copy_instead_of_migrating(monkeypatch)
-    opened = Shell(tmp_path, capsys, monkeypatch)
     yield opened
     opened.close()
 

@@ -28,7 +28,7 @@ def running_bot(shell: Shell) -> Iterator[str]:
     }
     for name, value in settings.items():
         shell.set(name, value)
-    process = shell.start("bot", stdout=None, stderr=None)
+    process = shell.spawn("bot", stdout=None, stderr=None)
     address = f"http://127.0.0.1:{port}"
     try:
         ends = time.monotonic() + 60

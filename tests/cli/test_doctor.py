@@ -15,8 +15,9 @@ from bot.slack.manifest import SCOPES
 from cli.doctor import clock, scopes
 from sandbox.slack.web_api.methods import METHODS
 from shared.domain.card import Tone
-from tests.cli.conftest import ROOT, Run, Shell
+from tests.cli.conftest import ROOT, Shell
 from tests.cli.running_bot import running_bot
+from tests.kit import Run
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ async def test_any_bot_gets_its_command(offline: Shell, tmp_path: Path) -> None:
     await (site := web.TCPSite(runner, "127.0.0.1", 0)).start()
     file = tmp_path / "manifest.yml"
     file.write_text(MANIFEST)
-    process = offline.start(
+    process = offline.spawn(
         "slack-standin", "--manifest", str(file), "--request-url", f"{site.name}/slack/events"
     )
     try:

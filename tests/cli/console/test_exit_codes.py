@@ -62,7 +62,7 @@ def test_every_ending_has_its_code_and_its_sentence(
 
 @pytest.mark.e2e
 def test_a_closed_pipe_is_not_a_failure(shell: Shell) -> None:
-    process = shell.start("leads", "--json")
+    process = shell.spawn("leads", "--json")
     assert process.stdout
     assert process.stderr
     # Like `| head`, which leaves before the last line.
@@ -80,7 +80,7 @@ def test_removing_asks_on_a_terminal(shell: Shell, answer: str, code: int) -> No
     front, back = pty.openpty()
     try:
         try:
-            process = shell.start("remove", address, stdin=back, stderr=back)
+            process = shell.spawn("remove", address, stdin=back, stderr=back)
         finally:
             os.close(back)
         seen = _until(front, "[y/N]")
