@@ -124,7 +124,7 @@ async def open_bot(
         elif secret := settings.slack.signing_secret:
             receives = SlackRequests(bolt, signing_secret=secret.get_secret_value(), bodies=bodies)
         web = AsgiApp(
-            receiver=WebhookReceiver(intake, bodies=bodies, secrets=secrets, now=clock),
+            receiver=WebhookReceiver(intake=intake, bodies=bodies, secrets=secrets, now=clock),
             slack=receives,
             replies=ReplyPage(store=store, cards=card_settings(settings), now=clock),
             default_workspace=settings.default_workspace,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import html
 import json
 import time
@@ -132,20 +131,16 @@ class CurrentApplication:
 
     def __init__(self) -> None:
         self._application: Application = unavailable
-        self._open, self._idle = asyncio.Event(), asyncio.Event()
-        self._active = 0
-        self._idle.set()
+        self._open, self._active = asyncio.Event(), set[asyncio.Task[Any] | None]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._open.wait()
-        self._active += 1
-        self._idle.clear()
+        task = asyncio.current_task()
+        self._active.add(task)
         try:
             await self._application(scope, receive, send)
         finally:
-            self._active -= 1
-            if self._active == 0:
-                self._idle.set()
+            self._active.discard(task)
 
     async def details(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer on the address for metrics: with details, and nothing else."""
@@ -158,9 +153,8 @@ class CurrentApplication:
     async def close(self, seconds: float) -> None:
         """Hold new requests, and let those under way end, within a bound."""
         self._open.clear()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._idle.wait()
+        if under_way := [task for task in self._active if task]:
+            await asyncio.wait(under_way, timeout=seconds)
 
 
 class SlackRequests:

@@ -12,6 +12,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
@@ -223,20 +224,16 @@ class WebhookSecrets:
 _ANSWERS = {status: metrics.DELIVERIES.labels(str(status)) for status in (200, 400, 401, 404, 413, 503)}
 
 
+@dataclass(kw_only=True)
 class WebhookReceiver:
-    """`POST /webhooks/outreach[/{workspace}]`."""
+    """`POST /webhooks/outreach[/{workspace}]`; `now` is the store's clock, in Unix seconds."""
 
-    def __init__(
-        self,
-        intake: DeliveryIntake,
-        *,
-        bodies: BodyReader,
-        secrets: WebhookSecrets,
-        now: Callable[[], float],
-    ) -> None:
-        self._intake, self._bodies, self._secrets, self._now = intake, bodies, secrets, now
-        self._logged: dict[tuple[str, str], float] = {}
-        """The time of the last log line by workspace and reason."""
+    intake: DeliveryIntake
+    bodies: BodyReader
+    secrets: WebhookSecrets
+    now: Callable[[], float]
+    _logged: dict[tuple[str, str], float] = field(default_factory=dict)
+    """The time of the last log line by workspace and reason."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send, *, workspace: str) -> None:
         try:
@@ -250,25 +247,25 @@ class WebhookReceiver:
 
     async def _accept(self, scope: Scope, receive: Receive, name: str) -> int:
         try:
-            workspace = self._secrets.settings.workspace(name).name
+            workspace = self.secrets.settings.workspace(name).name
         except UnknownWorkspace:
             return 404
         signature = read_header(scope, HEADER)
         if not signature:
             return self._refuse(workspace, "no_signature")
-        body = await self._bodies.read(scope, receive)
-        keys = self._secrets.known(workspace)
+        body = await self.bodies.read(scope, receive)
+        keys = self.secrets.known(workspace)
         if not signature_matches(body, signature, keys):
-            await self._secrets.refresh()
-            reloaded = self._secrets.known(workspace)
+            await self.secrets.refresh()
+            reloaded = self.secrets.known(workspace)
             if reloaded == keys or not signature_matches(body, signature, reloaded):
-                problem = self._secrets.problem(workspace)
+                problem = self.secrets.problem(workspace)
                 if signature == PROBE_SIGNATURE:
                     # Not before the secrets were compared: a probe shows that they are.
                     return 503 if problem else 401
                 reason = "wrong_signature" if reloaded else "no_secret"
                 return self._refuse(workspace, reason, problem=problem)
-        await self._intake.store(Arrival(workspace=workspace, body=body, at=self._now()))
+        await self.intake.store(Arrival(workspace=workspace, body=body, at=self.now()))
         return 200
 
     def _refuse(self, workspace: str, reason: str, *, problem: str = "") -> int:

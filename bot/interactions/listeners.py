@@ -38,7 +38,6 @@ from bot.core import Core
 from bot.interactions import forms
 from bot.interactions.gate import RequestGate, read_texts
 from bot.interactions.home import HomeTab
-from bot.slack.manifest import SHORTCUTS
 from bot.slack.web_api import NO_UNFURL, POST, SlackError, WebApi, respond_to
 from bot.telemetry import logs
 from shared.api.errors import OutreachError
@@ -95,6 +94,9 @@ GREETING = Card(
 Body = Mapping[str, Any]
 Listener = Callable[[Body, "Origin"], Coroutine[Any, Any, None]]
 _CALLED = re.compile(r"^\s*<@[^>]+>\s*")
+_ANSWERED = frozenset({"command", "shortcut", "message_action", "block_actions"})
+"""Requests that have an answer also where they come from an older version."""
+_SHORTCUTS: Mapping[str, Action] = {"status": invocation(Status()), "pause_form": OpenForm(verb="pause")}
 _SHOWN_AT_HOME = frozenset({"claim", "done"})
 
 log = structlog.get_logger("dialogs")
@@ -147,11 +149,15 @@ class Listeners(AsyncMiddleware):
         )
         self._answers, self._home = Answers(core), HomeTab(core, cache=self._cache)
         self._active: set[asyncio.Task[None]] = set()
-        self._of_events: Mapping[str, Listener] = {
-            "app_mention": self._message,
-            "message": self._message,
-            "member_joined_channel": self._joined,
-            "app_home_opened": self._visit,
+        self._listeners: Mapping[tuple[str, str], Listener] = {
+            ("command", "/outreach"): self._command,
+            ("block_actions", RUN): self._click,
+            ("block_actions", forms.WORKSPACE): self._choose_workspace,
+            ("event_callback", "app_mention"): self._message,
+            ("event_callback", "message"): self._message,
+            ("event_callback", "member_joined_channel"): self._joined,
+            ("event_callback", "app_home_opened"): self._visit,
+            **{("shortcut", name): self._shortcut for name in _SHORTCUTS},
         }
 
     async def async_process(
@@ -180,20 +186,13 @@ class Listeners(AsyncMiddleware):
 
     def _listener(self, body: Body) -> Listener | None:
         """The listener of a request; commands, clicks and shortcuts of older versions have one, too."""
-        kind = "command" if "command" in body else body.get("type")
-        if kind == "event_callback":
-            return self._of_events.get(body["event"]["type"])
-        if kind == "command" and body["command"] == "/outreach":
-            return self._command
-        if kind == "shortcut" and body["callback_id"] in SHORTCUTS:
-            return self._shortcut
+        kind = "command" if "command" in body else body["type"]
         if kind == "block_actions":
-            name = body["actions"][0]["action_id"]
-            if name == forms.WORKSPACE:
-                return self._choose_workspace
-            if name.startswith(f"{RUN}_"):
-                return self._click
-        return self._unknown if kind in {"command", "shortcut", "message_action", "block_actions"} else None
+            name = body["actions"][0]["action_id"].partition("_")[0]
+        else:
+            name = next(iter(read_texts(body, "event.type", "command", "callback_id")), "")
+        unknown = self._unknown if kind in _ANSWERED else None
+        return self._listeners.get((kind, name), unknown)
 
     def _start(self, work: Coroutine[Any, Any, None], origin: Origin) -> None:
         async def finish() -> None:
@@ -212,9 +211,6 @@ class Listeners(AsyncMiddleware):
         if self._active:
             await asyncio.wait(self._active, timeout=seconds)
 
-    async def _run(self, asked: Action, origin: Origin) -> None:
-        await self._answer(self._dispatcher.perform(asked, origin), origin)
-
     async def _answer(self, answering: Awaitable[Answer], origin: Origin) -> None:
         """Answer, and show on Home what became of it to whom it is open."""
         answer = await self._answers.run(answering, origin)
@@ -225,14 +221,21 @@ class Listeners(AsyncMiddleware):
 
     async def _command(self, body: Body, origin: Origin) -> None:
         """`/outreach …`."""
-        await self._run(Typed(from_slack(body.get("text") or "")), origin)
+        line = Typed(from_slack(body.get("text") or ""))
+        await self._answer(self._dispatcher.perform(line, origin), origin)
 
     async def _click(self, body: Body, origin: Origin) -> None:
         """A button or a menu's entry: its value is the line. One that leads somewhere has led there already."""
         clicked = body["actions"][0]
         if "url" in clicked and not clicked.get("value"):
             return
-        asked = _asked(clicked)
+        await self._act(_asked(clicked), origin)
+
+    async def _shortcut(self, body: Body, origin: Origin) -> None:
+        """A global shortcut, which is chosen in no channel."""
+        await self._act(_SHORTCUTS[body["callback_id"]], origin)
+
+    async def _act(self, asked: Action, origin: Origin) -> None:
         if isinstance(asked, OpenForm):
             await self._open_form(asked, origin)
             return
@@ -240,17 +243,10 @@ class Listeners(AsyncMiddleware):
         verb = asked.verb if isinstance(asked, OnAlert) else ""
         shows_itself = verb in _SHOWN_AT_HOME or isinstance(asked, ShowSample)
         # A look may take long and doesn't concern the channel.
-        if not origin.view and (verb in LOOKS or (origin.is_home and not shows_itself)):
+        if not origin.view and (verb in LOOKS or (not origin.channel and not shows_itself)):
             with contextlib.suppress(SlackError):
                 origin = await self._answers.open_modal(origin)
-        await self._run(asked, origin)
-
-    async def _shortcut(self, body: Body, origin: Origin) -> None:
-        """A global shortcut: the form of a pause, or the status in a modal."""
-        if body["callback_id"] == "pause_form":
-            await self._open_form(OpenForm(verb="pause"), origin)
-        else:
-            await self._run(invocation(Status()), await self._answers.open_modal(origin))
+        await self._answer(self._dispatcher.perform(asked, origin), origin)
 
     async def _open_form(self, asked: OpenForm, origin: Origin) -> None:
         """A command's empty form, while the trigger of the click is valid."""
@@ -288,7 +284,7 @@ class Listeners(AsyncMiddleware):
 
         async def answer() -> None:
             await asyncio.sleep(UPDATE_DELAY_SECONDS)
-            await self._run(asked, origin)
+            await self._answer(self._dispatcher.perform(asked, origin), origin)
 
         self._start(answer(), origin)
         return await ack(response_action="update", view=forms.ack_view(ON_ITS_WAY, channel=origin.channel))
@@ -380,12 +376,13 @@ class Answers:
         self._store, self._changed = core.store, core.signals.changed
 
     async def run(self, answering: Awaitable[Answer], to: Origin) -> Answer:
-        """Wait for the answer and send it; where it can be replaced, a note says that it takes long."""
-        task, progress = asyncio.ensure_future(answering), ""
+        """Wait for the answer and send it; a question that only the person sees says meanwhile that it takes long."""
+        task, is_working = asyncio.ensure_future(answering), False
         try:
             done, _ = await asyncio.wait({task}, timeout=PROGRESS_AFTER)
-            if not done:
-                progress = await self._show_progress(to)
+            is_question = to.is_ephemeral and isinstance(to.asked, Confirm | Cancel)
+            if to.respond and is_question and not done:
+                is_working = await _send(to.respond, _WORKING, replace_original=True)
             answer = await task
         except Exception as error:  # noqa: BLE001 # the person gets an answer and a reference
             answer = Answer(card=failure(error))
@@ -393,17 +390,18 @@ class Answers:
             # A bot that is stopped meanwhile leaves nothing running unseen.
             task.cancel()
         await self._announce(answer, to)
-        await self.send(answer, to, progress)
+        await self.send(answer, to, is_working=is_working)
         return answer
 
-    async def send(self, answer: Answer, to: Origin, progress: str = "") -> None:
-        """Send an answer in the place of the `progress`: to the modal or address of its request, into its thread, or directly."""
+    async def send(self, answer: Answer, to: Origin, *, is_working: bool = False) -> None:
+        """Send an answer to the modal or address of its request, into its thread, or directly."""
         if to.view:
             await self._show_in_modal(answer, to)
         elif to.respond:
-            await self._respond(answer, to.respond, to, is_progress=bool(progress))
+            await self._respond(answer, to.respond, to, is_working=is_working)
         elif to.event_ts:
-            await self._reply_in_thread(answer, to, progress)
+            if not answer.noted:
+                await self._post(answer, to.channel, thread_ts=to.thread_ts, about=to.event_ts)
         elif not answer.on_card:  # Home shows what was done, and this only what was refused
             await self.say(answer.card, to.user)
 
@@ -417,16 +415,6 @@ class Answers:
         """Post it in a channel, or to a person."""
         await self._call(POST, card_blocks.render(card), channel=channel)
 
-    async def _show_progress(self, to: Origin) -> str:
-        """Say that it takes longer, where that can be replaced by the answer; the message that says so, if any."""
-        if to.respond:
-            is_question = to.is_ephemeral and isinstance(to.asked, Confirm | Cancel)
-            shows = is_question and await _send(to.respond, _WORKING, replace_original=True)
-            return _WORKING.text if shows else ""
-        if not to.event_ts:
-            return ""
-        return await self._call(POST, _WORKING, channel=to.channel, thread_ts=to.thread_ts or None)
-
     async def _show_in_modal(self, answer: Answer, to: Origin) -> None:
         view = forms.answer_view(answer.card, items=answer.items, channel=to.channel)
         try:
@@ -436,20 +424,8 @@ class Answers:
             if not answer.public:
                 await self._call(POST, render_answer(answer), channel=to.user)
 
-    async def _reply_in_thread(self, answer: Answer, to: Origin, progress: str) -> None:
-        """Reply in the place of the progress; what changed something is a message of its own, which lasts over a restart."""
-        if progress and not (answer.public or answer.noted):
-            updated = self._call("chat.update", render_answer(answer), channel=to.channel, ts=progress)
-            if await updated:
-                return
-        if not answer.noted:
-            await self._post(answer, to.channel, thread_ts=to.thread_ts, about=to.event_ts)
-        if progress:
-            with contextlib.suppress(SlackError):
-                await self._slack.call("chat.delete", channel=to.channel, ts=progress)
-
     async def _respond(
-        self, answer: Answer, respond: AsyncRespond, to: Origin, *, is_progress: bool = False
+        self, answer: Answer, respond: AsyncRespond, to: Origin, *, is_working: bool = False
     ) -> None:
         """Answer at the address. A question that was clicked goes with its answer; the card that was clicked stays.
 
@@ -457,7 +433,7 @@ class Answers:
         """
         is_change, is_shown = change_of(to.asked) > 0, answer.on_card or answer.edited
         is_stored = bool(to.clicked_ts) and not to.is_ephemeral and await self._is_stored(to)
-        is_replaced = is_progress or (to.is_ephemeral and answer.settles)
+        is_replaced = is_working or (to.is_ephemeral and answer.settles)
         is_silent = (is_shown and is_stored) or (answer.on_card and is_replaced)
         if is_replaced and (is_silent or answer.public):
             await respond_to(respond, {"delete_original": True})

@@ -163,30 +163,34 @@ class MessageSender:
         try:
             if not position:
                 earliest = min(since, await self._slack.server_time() - age)
-                start = {"oldest": f"{max(0.0, earliest - CLOCKS_APART):.6f}", "thread_ts": thread_ts}
-                look = replace(look, position=json.dumps(start))
+                query = {"oldest": f"{max(0.0, earliest - CLOCKS_APART):.6f}"}
+                query |= {"ts": thread_ts} if thread_ts else {}
+                look = replace(look, position=json.dumps(query))
             while look.position and len(look.found) < len(keys) and not look.error:
                 if look.pages and deadline - boot_time() < self._timeout / 2:
                     return look
                 look = await self._read_page(channel, keys, look, seconds=deadline - boot_time())
         except SlackError as error:
-            return _unread(look, error, thread_ts=thread_ts)
+            return _unread(look, error)
         return look
 
     async def _read_page(self, channel: str, keys: Collection[str], look: Look, *, seconds: float) -> Look:
         """The look after the next page, newer messages first."""
-        at: dict[str, Any] = json.loads(look.position)
-        thread, read = at["thread_ts"], at.get("pages", 0)
+        query: dict[str, Any] = json.loads(look.position)
+        read = query.pop("pages", 0)
         if read >= PAGES:
             return replace(look, error="can't look it up: too many newer messages", hidden=True)
-        query = {"channel": channel, "limit": PAGE, "include_all_metadata": "true", "oldest": at["oldest"]}
-        query |= {"cursor": at["cursor"]} if "cursor" in at else {}
-        query |= {"ts": thread} if thread else {}
-        method = REPLIES if thread else HISTORY
-        answer = await self._slack.read(method, seconds=min(self._timeout, max(1.0, seconds)), **query)
+        answer = await self._slack.read(
+            REPLIES if "ts" in query else HISTORY,
+            seconds=min(self._timeout, max(1.0, seconds)),
+            channel=channel,
+            limit=PAGE,
+            include_all_metadata="true",
+            **query,
+        )
         on_page, cursor = _ours(answer.data)
         on_page = {key: ts for key, ts in on_page.items() if key in keys}
-        after = {**at, "cursor": cursor, "pages": read + 1}
+        after = {**query, "cursor": cursor, "pages": read + 1}
         return replace(
             look,
             found={**on_page, **look.found},
@@ -201,7 +205,7 @@ def _call(channel: str, message: Message, payload: Mapping[str, Any]) -> dict[st
     return {"channel": channel, "text": message.text, "blocks": message.blocks, "metadata": metadata}
 
 
-def _unread(look: Look, error: SlackError, *, thread_ts: str) -> Look:
+def _unread(look: Look, error: SlackError) -> Look:
     """A look that was interrupted: whether, when and where it goes on."""
     outcome = outcome_of(error)
     if isinstance(outcome, NotSent) and error.retry_after is not None:
@@ -210,9 +214,9 @@ def _unread(look: Look, error: SlackError, *, thread_ts: str) -> Look:
     if isinstance(outcome, Unpostable) and code == "invalid_cursor":  # it ended meanwhile
         return replace(look, error=code, position="")
     at = json.loads(look.position) if look.position else {}
-    if isinstance(outcome, Unpostable) and code in _THREAD and at.get("thread_ts"):
+    if isinstance(outcome, Unpostable) and code in _THREAD and "ts" in at:
         # where `post` goes when the thread is gone
-        return replace(look, position=json.dumps({"oldest": at["oldest"], "thread_ts": ""}))
+        return replace(look, position=json.dumps({"oldest": at["oldest"]}))
     refused = isinstance(outcome, ChannelRefused | Unpostable)
     return replace(look, error=f"can't look it up: {code}", hidden=refused)
 

@@ -24,6 +24,7 @@ OPEN = SHOWN | {"status", "replies", "sequences", "inboxes", "stats", "leads", "
 MEMBERS_ONLY = frozenset({"audit"})
 """Guests can't view the audit log: it tells who did what, also in channels that they aren't in."""
 _BOTS = ("is_bot", "is_workflow_bot", "is_connector_bot")
+_ADMIN = ("is_admin", "is_owner")
 _SLACKBOT = "USLACKBOT"
 
 
@@ -71,8 +72,9 @@ class Person:
             name=str(profile.get("display_name") or user.get("name") or user.get("id") or ""),
             is_guest=bool(user.get("is_restricted") or user.get("is_ultra_restricted")),
             is_outsider=bool(user.get("is_stranger")) or not (same_team or same_enterprise),
-            is_admin=(same_team and _is_admin(user)) or (same_enterprise and _is_admin(member)),
-            is_bot=str(user.get("id") or "") == _SLACKBOT or any(user.get(flag) for flag in _BOTS),
+            is_admin=(same_team and any(map(user.get, _ADMIN)))
+            or (same_enterprise and any(map(member.get, _ADMIN))),
+            is_bot=user.get("id") == _SLACKBOT or any(map(user.get, _BOTS)),
             is_deleted=bool(user.get("deleted")),
             zone=str(user.get("tz") or ""),
         )
@@ -80,10 +82,6 @@ class Person:
     @property
     def is_member(self) -> bool:
         return self.is_known and not (self.is_guest or self.is_outsider or self.is_bot or self.is_deleted)
-
-
-def _is_admin(user: Mapping[str, Any]) -> bool:
-    return bool(user.get("is_admin") or user.get("is_owner"))
 
 
 @frozen

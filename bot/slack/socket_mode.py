@@ -14,7 +14,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import aiohttp
@@ -108,70 +108,55 @@ class SocketMode:
         slack: WebApi,
         *,
         timeouts: SocketTimeouts | None = None,
-        clock: Callable[[], float] = time.time,
     ) -> None:
         self._app, self._app_token, self._slack = app, app_token, slack
-        self._timeouts, self._clock = timeouts or SocketTimeouts(), clock
+        self._timeouts = timeouts or SocketTimeouts()
         self._connection: Connection | None = None
-        self._since: float | None = None
-        self._last_message_at = 0.0
         self.trouble, self._last_loss = "not connected yet", ""
         """What is wrong with the connection; empty while there is one."""
         self._connections = 0
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """The state for `/readyz`: ages in seconds, times as Unix seconds; `trouble` is empty while connected.
+        """The state for `/readyz`; `trouble` is empty while connected.
 
         `last_loss` says why the connection was lost the last time, or refused since.
         """
-        pong = (self._connection and self._connection.last_ping_pong_time) or 0.0
-        last = max(self._last_message_at, pong)
         return {
             "connected": not self.trouble,
-            "connected_since": self._since,
-            "last_message_age": round(max(0.0, self._clock() - last), 1) if last else None,
             "rebuilds": max(0, self._connections - 1),
             "trouble": self.trouble,
             "last_loss": self._last_loss,
         }
 
     async def run(self) -> None:
-        """Keep one connection, whatever happens."""
+        """Keep one connection, whatever happens; the one before ends when the next is open, so that none is missed."""
+        wait = self._timeouts.first_wait
         try:
             while True:
-                await self._renew()
-                assert self._connection
-                began = self._clock()
-                await self._connection.ended.wait()
-                self._note_loss(self._connection.end)
+                old, began = self._connection, time.time()
+                try:
+                    self._connection = await self._connect()
+                except (SlackError, SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as error:
+                    self._connection = None
+                    self._note_loss(_reason(error))
+                if old:
+                    await old.finish(self._timeouts.close)
+                if self._connection:
+                    await self._connection.ended.wait()
+                    self._note_loss(self._connection.end)
+                    wait = self._timeouts.first_wait
                 # A connection that is cut as soon as it stands must not be asked for without a pause.
-                if self._clock() - began < self._timeouts.first_wait:
-                    await asyncio.sleep(self._timeouts.first_wait)
+                if self._connection is None or time.time() - began < wait:
+                    await asyncio.sleep(wait)
+                    wait = min(self._timeouts.longest_wait, wait * 2)
         finally:
             if self._connection:
                 await self._connection.finish(self._timeouts.close)
 
     def _note_loss(self, reason: str) -> None:
-        self.trouble, self._last_loss, self._since = reason, reason, None
+        self.trouble = self._last_loss = reason
         log.warning("socket mode lost", reason=reason)
-
-    async def _renew(self) -> None:
-        """Build the next connection, however long that takes; the one before ends afterwards, so that none is missed."""
-        old, wait = self._connection, self._timeouts.first_wait
-        while True:
-            try:
-                self._connection = await self._connect()
-                break
-            except (SlackError, SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as error:
-                self._note_loss(_reason(error))
-            if old:
-                await old.finish(self._timeouts.close)
-                old = self._connection = None
-            await asyncio.sleep(wait)
-            wait = min(self._timeouts.longest_wait, wait * 2)
-        if old:
-            await old.finish(self._timeouts.close)
 
     async def _connect(self) -> Connection:
         """A connection that Slack has greeted; its tasks end with it if anything goes wrong before.
@@ -189,19 +174,18 @@ class SocketMode:
             await connection.finish(0.0)
             raise
         self._connections += 1
-        self._since, self.trouble = self._clock(), ""
+        self.trouble = ""
         log.info("socket mode connected", times=self._connections)
         return connection
 
     async def _connect_and_greet(self, connection: Connection) -> None:
         hello = asyncio.Event()
 
-        async def note_message(_: AsyncBaseSocketModeClient, message: dict[str, Any], __: str | None) -> None:
-            self._last_message_at = self._clock()
+        async def greet(_: AsyncBaseSocketModeClient, message: dict[str, Any], __: str | None) -> None:
             if message.get("type") == "hello":
                 hello.set()
 
-        connection.message_listeners.append(note_message)
+        connection.message_listeners.append(greet)
         connection.socket_mode_request_listeners.append(self._answer)
         await connection.connect()  # type: ignore[no-untyped-call] # the SDK leaves it bare
         await hello.wait()
@@ -211,7 +195,7 @@ class SocketMode:
         assert isinstance(client, Connection)
         with client.answering():
             response = await run_async_bolt_app(self._app, request)
-            await send_async_response(client, request, response, self._clock())
+            await send_async_response(client, request, response, time.time())
 
 
 def _reason(error: BaseException) -> str:

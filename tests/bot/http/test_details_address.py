@@ -60,11 +60,3 @@ async def test_details_are_on_their_own_address_alone(
             assert await inside.deliver(interested(1)) == 404
             assert await bot.deliver(interested(1)) == 200
             await bot.until_posted(1)
-
-
-async def test_without_an_address_of_their_own_details_are_on_the_bots_port(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with open_harness(tmp_path) as bot, served(bot, monkeypatch):
-        assert "workspaces" in json.loads((await bot.get("/readyz"))[1])
-        assert 'workspace="default"' in (await bot.get("/metrics"))[1]

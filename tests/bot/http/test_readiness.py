@@ -42,52 +42,6 @@ async def deliver(bot: BotHarness, number: int, *, secret: str) -> int:
     return await bot.deliver(body, headers={"X-Service-Signature": signature(body, secret)})
 
 
-async def test_a_configured_secret_counts_while_the_stored_ones_are_damaged(tmp_path: Path) -> None:
-    async with open_harness(tmp_path) as bot:
-        store_secret(bot)
-        secrets_file(bot).write_text('{"default": [')
-        async with bot_inside(bot):
-            assert await bot.deliver(interested(1)) == 200
-            await bot.until_posted(1)
-            assert await deliver(bot, 2, secret=STORED) == 503, "it may be signed by a secret that is damaged"
-            status, state = await ready(bot)
-            assert status == 200
-            assert "damaged" in state["webhook_secrets"]
-            secrets_file(bot).unlink()
-            store_secret(bot)
-            assert await deliver(bot, 2, secret=STORED) == 200
-            assert await deliver(bot, 3, secret="forged") == 401
-            assert (await ready(bot))[1]["webhook_secrets"] == "ok"
-
-
-async def test_a_secrets_file_beside_the_database_counts_with_the_state_folder_elsewhere(
-    tmp_path: Path,
-) -> None:
-    """Start as after a move to the shipped unit, which sets OUTREACH_STATE_DIR."""
-    async with open_harness(tmp_path) as bot:
-        del bot.environ["OUTREACH_WEBHOOK_SECRET"]
-        store_secret(bot)
-        beside = secrets_file(bot)
-        bot.environ["OUTREACH_STATE_DIR"] = str(tmp_path / "elsewhere")
-        settings = shared_settings.load(environ=bot.environ)
-        assert settings.webhook_files == (tmp_path / "elsewhere" / "webhooks.json", beside)
-        async with bot_inside(bot):
-            assert await deliver(bot, 1, secret=STORED) == 200
-            await bot.until_posted(1)
-        assert not beside.exists()
-
-
-async def test_requests_to_the_service_are_counters_that_never_fall(bot: BotHarness) -> None:
-    seen = []
-    for _ in range(2):
-        await ready(bot)
-        lines = (await bot.get("/metrics"))[1].splitlines()
-        assert "# TYPE outreach_api_requests_total counter" in lines
-        (line,) = [one for one in lines if 'requests_total{workspace="default"}' in one]
-        seen.append(float(line.split()[-1]))
-    assert 0 <= seen[0] <= seen[1]
-
-
 async def test_a_bot_that_can_read_no_secret_is_not_ready_and_uses_what_it_read_before(
     tmp_path: Path,
 ) -> None:

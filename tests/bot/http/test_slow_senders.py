@@ -44,32 +44,6 @@ async def connections(bot: BotHarness, count: int, sent: bytes) -> AsyncIterator
             writer.transport.abort()
 
 
-def unsigned(path: str, *headers: str) -> bytes:
-    """A request of a mebibyte whose last byte never comes."""
-    lines = (f"POST {path} HTTP/1.1", "Host: x", f"Content-Length: {MEBIBYTE}", *headers, "", "")
-    return "\r\n".join(lines).encode() + b"x" * (MEBIBYTE - 1)
-
-
-@pytest.mark.e2e
-@pytest.mark.parametrize(
-    ("path", "header"),
-    [
-        ("/webhooks/outreach", "X-Service-Signature: 00"),
-        ("/slack/events", "X-Slack-Signature: v0=00\r\nX-Slack-Request-Timestamp: 1"),
-    ],
-)
-async def test_a_hundred_and_fifty_unsigned_bodies_cost_little_memory(
-    tmp_path: Path, path: str, header: str
-) -> None:
-    async with open_harness(tmp_path) as bot, bot_process(bot) as process:
-        running = psutil.Process(process.pid)
-        before = running.memory_info().rss
-        async with connections(bot, 150, unsigned(path, header)):
-            assert await bot.deliver(interested(1)) == 200
-            await asyncio.sleep(1)  # for what is on its way
-            assert running.memory_info().rss - before < 75 * MEBIBYTE
-
-
 @pytest.mark.e2e
 async def test_a_request_above_the_bound_of_connections_gets_503_and_the_next_one_200(tmp_path: Path) -> None:
     async with (

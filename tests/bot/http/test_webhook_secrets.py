@@ -15,8 +15,6 @@ from bot.http import webhook
 from bot.telemetry import metrics
 from shared.api.events import PROBE_SIGNATURE
 from shared.api.models import Subscription
-from shared.settings import load
-from shared.store import open_store
 from shared.store.webhooks import SecretCipher, WebhookSubscriptions
 from tests.bot.harness import BotHarness, bot_inside, interested, open_harness
 from tests.kit.build import signature
@@ -101,13 +99,3 @@ async def test_the_trials_of_doctor_are_refused_and_not_counted(prepared: BotHar
         assert metrics.REFUSED.labels("default", "wrong_signature")._value.get() == before
         assert await deliver(prepared, "wrong") == 401
         assert metrics.REFUSED.labels("default", "wrong_signature")._value.get() == before + 1
-
-
-async def test_the_heartbeat_shows_a_running_bot_and_ends_with_it(prepared: BotHarness) -> None:
-    async with bot_inside(prepared) as running:
-        store = running.store
-        assert await store.records.bot_is_running()
-        _, state = await readiness(prepared)
-        assert state["instance"] == await store.instance.id()
-    async with open_store(load(environ=prepared.environ).database) as store:
-        assert await store.instance.last_seen() is None

@@ -119,10 +119,3 @@ def test_a_sentence_of_ours_shows_its_commands_as_code_and_outside_words_as_they
     styled = [e["text"] for e in drawn["elements"][0]["elements"] if e.get("style")]
     assert styled == ["open", "outreach doctor"]
     assert "`rm -rf`" in json.dumps(drawn)
-
-
-def test_a_form_of_an_unknown_kind_or_without_values_is_no_crash() -> None:
-    assert forms.read_form({"callback_id": "form:dance"}) is None
-    for verb in ("pause", "add"):
-        assert isinstance(forms.read_form({"callback_id": f"form:{verb}", "private_metadata": "{"}), dict)
-        checked(forms.form_view(verb, "C0ALERTS01"))

@@ -200,16 +200,6 @@ async def test_an_odd_message_of_somebody_else_hides_nothing(
     assert look.found == {"k": OURS["ts"]}
 
 
-@pytest.mark.parametrize("answer", [None, [], "text", {"ok": True}, {"ok": True, "ts": 7}], ids=str)
-async def test_a_post_that_is_answered_oddly_may_be_there(
-    bot: BotHarness, messenger: MessageSender, answer: object
-) -> None:
-    await bot.control("faults", method="chat.postMessage", kind="answer", answer=answer)
-    outcome = await say(messenger, "k")
-    assert isinstance(outcome, Unknown)
-    assert outcome.answered
-
-
 async def test_a_page_whose_cursor_has_ended_is_read_from_the_beginning(
     bot: BotHarness, messenger: MessageSender
 ) -> None:
