@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -24,13 +22,10 @@ from shared.store.messages import ChannelRefused
 ANSWERED_WITHIN = 1.0
 """Seconds for Slack, or the database, to say what decides; an acknowledgement may take three."""
 CHECK_SECONDS = 600.0
-_HANDED_OUT = {"token", "response_url"}
-"""These parts of a request say nothing that it asks for."""
 _MOVED = "channel_id_changed"
 _NOTED = {"archive", "unarchive", "id_changed", "rename", "left", "app_uninstalled", "tokens_revoked"}
 _CURED_BY_PEOPLE = frozenset({"is_archived", "not_in_channel", "channel_not_found"})
 _CHANNEL_ID = re.compile(r"[A-Z0-9]{2,30}")
-_PEOPLE = ("user_id", "user.id", "event.user")
 _ENTERPRISES = ("enterprise_id", "team.enterprise_id", "enterprise.id")
 _TEAMS = ("team_id", "team.id", "user.team_id", "event.team", "event.user_team", "event.source_team")
 
@@ -54,7 +49,9 @@ class RequestGate:
         if await self._is_foreign(body):
             log.warning("a request of another Slack workspace did nothing")
             return False
-        if name := _name_of(body):
+        # Each command, click or form has a trigger of its own, also where someone sends it again within the five
+        # minutes for which its signature is valid; events have ids.
+        if name := read_text(body, "event_id", "trigger_id"):
             # A database that does not answer must not leave the person without a word.
             with contextlib.suppress(RecordsUnavailable, TimeoutError):
                 if not await asyncio.wait_for(self._taken.take(name), ANSWERED_WITHIN):
@@ -79,9 +76,9 @@ class RequestGate:
         named = enterprises or set(read_texts(body, *_TEAMS))
         if not own or named <= {own.get("enterprise_id" if enterprises else "team_id")}:
             return False
-        who = next(iter(read_texts(body, *_PEOPLE)), "")
+        who = self._directory.find(read_text(body, "user_id", "user.id", "event.user"))
         try:
-            person = await asyncio.wait_for(self._directory.find(who), ANSWERED_WITHIN)
+            person = await asyncio.wait_for(who, ANSWERED_WITHIN)
         except TimeoutError:
             return True
         return not (person.is_known and person.is_outsider)
@@ -149,20 +146,6 @@ def set_channels(settings: Settings) -> frozenset[str]:
     return frozenset(filter(None, (*alerts, *ruled, settings.routes.fallback, settings.alerts.escalate_to)))
 
 
-def _name_of(body: Mapping[str, Any]) -> str:
-    """A name that tells a request from all others; empty where it may come twice.
-
-    Events have ids. Each command, click or form has a trigger of its own, so the same words with it are the same request,
-    also where someone sends it again within the five minutes for which its signature is valid.
-    """
-    if body.get("type") == "event_callback":
-        return str(body.get("event_id") or "")
-    if not body.get("trigger_id"):
-        return ""
-    said = {key: value for key, value in body.items() if key not in _HANDED_OUT}
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
-
-
 def read_texts(body: Mapping[str, Any], *paths: str) -> list[str]:
     """The texts at paths like `user.id`, as far as they are there. Raises `TypeError` where one isn't a text."""
     texts = []
@@ -175,6 +158,11 @@ def read_texts(body: Mapping[str, Any], *paths: str) -> list[str]:
                 raise TypeError(f"{path} isn't a text")
             texts.append(value)
     return texts
+
+
+def read_text(body: Mapping[str, Any], *paths: str) -> str:
+    """The first text at one of the paths; empty where there is none."""
+    return next(iter(read_texts(body, *paths)), "")
 
 
 def _channel_id(channel: object) -> str:

@@ -18,6 +18,7 @@ import re
 import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import structlog
@@ -36,7 +37,7 @@ from bot.commands.context import Answer, WorkspaceCache
 from bot.commands.dispatch import FORMS, WHICH_ALERT, Asker, CommandDispatcher, failure
 from bot.core import Core
 from bot.interactions import forms
-from bot.interactions.gate import RequestGate, read_texts
+from bot.interactions.gate import RequestGate, read_text
 from bot.interactions.home import HomeTab
 from bot.slack.web_api import NO_UNFURL, POST, SlackError, WebApi, respond_to
 from bot.telemetry import logs
@@ -190,7 +191,7 @@ class Listeners(AsyncMiddleware):
         if kind == "block_actions":
             name = body["actions"][0]["action_id"].partition("_")[0]
         else:
-            name = next(iter(read_texts(body, "event.type", "command", "callback_id")), "")
+            name = read_text(body, "event.type", "command", "callback_id")
         unknown = self._unknown if kind in _ANSWERED else None
         return self._listeners.get((kind, name), unknown)
 
@@ -432,12 +433,20 @@ class Answers:
         A message of a change that the bot can't edit itself, where it isn't a member, becomes that of its Undo.
         """
         is_change, is_shown = change_of(to.asked) > 0, answer.on_card or answer.edited
-        is_stored = bool(to.clicked_ts) and not to.is_ephemeral and await self._is_stored(to)
+        is_stored = reaches = False
+        with contextlib.suppress(RecordsUnavailable):
+            if to.clicked_ts and not to.is_ephemeral:  # then the delivery worker repaints it
+                is_stored = await self._store.repaints.covers(to.places, to.clicked_ts)
+            if answer.public:  # where the bot can post it itself, it can edit it later
+                reaches = await self._store.outbox.reaches(to.channel)
+                reaches = reaches or await self._directory.can_post(to.channel)
         is_replaced = is_working or (to.is_ephemeral and answer.settles)
         is_silent = (is_shown and is_stored) or (answer.on_card and is_replaced)
         if is_replaced and (is_silent or answer.public):
             await respond_to(respond, {"delete_original": True})
-        if is_silent or (answer.public and await self._post_where_possible(answer, to)):
+        if reaches and not is_silent:
+            await self._post(answer, to.channel, thread_ts=to.thread_ts)
+        if reaches or is_silent:
             return
         message, how = render_answer(answer), dict[str, Any](replace_original=True)
         # An answer for everybody never takes the place of what one person sees.
@@ -449,16 +458,6 @@ class Answers:
             at = {"channel": to.channel, "thread_ts": to.thread_ts or None}
             await self._call(method, message, user=reader, **at)
 
-    async def _is_stored(self, to: Origin) -> bool:
-        """True if the store has the clicked message, so that the delivery worker repaints it.
-
-        What was posted to a person is stored under the person's id and stands in their D… channel with the bot.
-        """
-        try:
-            return await self._store.repaints.covers(to.places, to.clicked_ts)
-        except RecordsUnavailable:
-            return False
-
     async def _announce(self, answer: Answer, to: Origin) -> None:
         """Post a change that was made in a modal in its channel, and one that was made in private in the alert channel."""
         place = to.channel
@@ -469,17 +468,6 @@ class Answers:
         is_news = answer.public and place and not is_answered
         if is_news and await self._directory.may_read(answer.about, place):
             await self._post(answer, place)
-
-    async def _post_where_possible(self, answer: Answer, to: Origin) -> bool:
-        """Queue it if the bot can post in the channel, and so edit it later; returns whether it did."""
-        try:
-            reaches = await self._store.outbox.reaches(to.channel)
-            reaches = reaches or await self._directory.can_post(to.channel)
-        except RecordsUnavailable:
-            return False
-        if reaches:
-            await self._post(answer, to.channel, thread_ts=to.thread_ts)
-        return reaches
 
     async def _post(self, answer: Answer, channel: str, *, thread_ts: str = "", about: str = "") -> None:
         """Queue it, once per `about`; if the store doesn't respond, send it directly."""
@@ -525,10 +513,7 @@ def _origin(body: Body, respond: AsyncRespond | None) -> Origin:
 
     Raises `TypeError` where an id isn't a text, and `LookupError` where nobody asks.
     """
-
-    def first(*paths: str) -> str:
-        return next(iter(read_texts(body, *paths)), "")
-
+    first = partial(read_text, body)
     view, container, event = body.get("view") or {}, body.get("container") or {}, body.get("event") or {}
     user = first("event.user") if event else first("user_id", "user.id")
     if not (user or event):

@@ -66,6 +66,14 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> sa.URL:
     return parse_url(migrated_file(tmp_path / "bot.db"))
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> sa.URL:
+    """A database of either engine without a schema."""
+    if request.param == "postgresql":
+        return parse_url(request.getfixturevalue("fresh_postgresql"))
+    return parse_url(f"sqlite:///{tmp_path}/bot.db")
+
+
 @pytest.fixture
 def clock() -> ManualClock:
     return ManualClock()
