@@ -686,13 +686,6 @@ def card_of(post: Post, settings: CardSettings = PLAIN_CARDS, *, in_list: bool =
     if draws == "updated":  # for thread and channel, when the card of a reply shows more than it did
         whole, text = listed(card(alert)), ("Updated on the card above.",)
         return replace(whole, text=text, details=(), buttons=whole.buttons[:1])
-    if draws == "again":
-        again = when("Reported again", moment(post.created_at))
-        return Card(
-            title=f"Paused again: {domain_of(alert.event) or 'a domain'}",
-            tone=Tone.BAD,
-            facts=(again, when("First reported", alert.received)),
-        )
     if in_list:
         is_reply = kind_of(alert.event.kind).card == "reply"
         return listed(reply_card(alert, in_list=True) if is_reply else card(alert))

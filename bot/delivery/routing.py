@@ -192,12 +192,6 @@ class Routes:
             )
             for target in targets
         ]
-        if pending.ended and kind.acknowledged:
-            # A domain that is paused again sends the same bytes: once its incident has ended, they are news.
-            for target in targets:
-                dedupe = f"{pending.ended}:{target.channel}:again:{pending.seen}"
-                again = PlannedPost(dedupe=dedupe, channel=target.channel, kind="again", urgency=INCIDENT)
-                posts.append(again)
         is_reminded = kind.acknowledged and self.remind_after
         return Decision(
             # Cut to what the columns of the indexes hold: whoever has the secret may send anything.

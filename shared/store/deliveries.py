@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from shared.api.event_kinds import INTERESTED, ONLY_WITH_WORDS, PAUSED, REPLIES, kind_of
+from shared.api.event_kinds import ACKNOWLEDGED, INTERESTED, ONLY_WITH_WORDS, PAUSED, REPLIES, kind_of
 from shared.domain.wall_clock import DAY
 from shared.frozen import frozen
 from shared.records.records import Subscription
@@ -257,8 +257,6 @@ class PendingDelivery:
     """The number of its arrivals that were taken together."""
     alert: str | None = None
     """The alert that shows it already."""
-    ended: str = ""
-    """The alert of an incident that is over, and that the same body reported."""
     subscriptions: Sequence[Subscription] = ()
     """The subscriptions of its workspace."""
 
@@ -384,12 +382,13 @@ def _gather(tx: Transaction, *, limit: int) -> Sequence[PendingDelivery]:
     if not by_key:
         return ()
     before = {row.dkey: row for row in tx.execute(THERE, {"keys": [*by_key]})}
+    retired = _retire(tx, before)
+    before = {key: row for key, row in before.items() if key not in retired}
     stays = {before[key].id if key in before else rows[0].id for key, rows in by_key.items()}
     surplus = {row.id for rows in by_key.values() for row in rows} - stays
     if surplus:  # an arrival after the first is counted, and leaves no row
         tx.delete(deliveries, deliveries.c.id.in_(surplus))
     subscribed = subscriptions_of(tx, {rows[0].workspace for rows in by_key.values()})
-    ended = _ended(tx, [*before.values()])
     pending: list[PendingDelivery] = []
     for key, rows in by_key.items():
         there = before.get(key)
@@ -399,7 +398,7 @@ def _gather(tx: Transaction, *, limit: int) -> Sequence[PendingDelivery]:
             continue
         delivery = PendingDelivery(
             id=first.id,
-            alert_id=alert_id(key),
+            alert_id=alert_id(retired.get(key, key)),
             workspace=first.workspace,
             body=rows[-1].body,
             found=first.found,
@@ -409,22 +408,27 @@ def _gather(tx: Transaction, *, limit: int) -> Sequence[PendingDelivery]:
             is_new=not there,
             arrivals=len(rows),
             alert=first.alert,
-            ended=ended.get(first.id, ""),
             subscriptions=subscribed.get(first.workspace, ()),
         )
         pending.append(delivery)
     return pending
 
 
-def _ended(tx: Transaction, repeated: Sequence[sa.Row[Any]]) -> Mapping[int, str]:
-    """The alerts of the incidents that are over, of which these deliveries have told, by delivery."""
-    if not repeated:
-        return {}
-    named = {row.id: [name for name in (alert_id(row.dkey), row.alert) if name] for row in repeated}
+def _retire(tx: Transaction, before: Mapping[bytes, sa.Row[Any]]) -> Mapping[bytes, bytes]:
+    """Give deliveries whose incident is over another hash: whoever sends the same bytes again has news.
+
+    Returns the new hashes by the old ones.
+    """
+    names = {row.alert or alert_id(key): key for key, row in before.items()}
     over = alerts.c.recovered_at.is_not(None) | (alerts.c.received_at <= NOW - UNKNOWN_AFTER_SECONDS)
-    mine = alerts.c.id.in_([*chain.from_iterable(named.values())])
-    ended = {*tx.scalars(sa.select(alerts.c.id).where(mine, alerts.c.domain != "", over), {"now": tx.now})}
-    return {number: name for number, names in named.items() for name in names if name in ended}
+    ended = sa.select(alerts.c.id).where(alerts.c.id.in_(names), alerts.c.kind.in_(ACKNOWLEDGED), over)
+    retired = dict[bytes, bytes]()
+    for name in tx.scalars(ended, {"now": tx.now}).all() if names else ():
+        key = names[name]
+        number = before[key].id
+        retired[key] = hashlib.sha256(b"%b%d" % (key, number)).digest()
+        tx.update(deliveries, deliveries.c.id == number, dkey=retired[key])
+    return retired
 
 
 def subscriptions_of(tx: Transaction, workspaces: Collection[str]) -> Mapping[str, Sequence[Subscription]]:
@@ -464,11 +468,11 @@ def _settle(tx: Transaction, decided: Decided) -> None:
     tx.execute(_SETTLED, settled)
     adopted, late = _join(tx, decided)
     joined = _join_incidents(tx, incidents)
-    # A paused domain is looked up before all that are merely due: its DNS may be why.
-    hurried = {decision.domain for row, decision in incidents if _reopen(tx, row, decision, joined)}
     cards = {row.id: joined.get(row.id) or row.alert or adopted.get(row.id) for row, _ in decided}
+    # A paused domain is looked up before all that are merely due: its DNS may be why.
+    jobs.hurry(tx, DOMAIN, {decision.domain for row, decision in incidents if cards[row.id] is None})
     # A repeat of what stands on a card already changes nothing that people see, so the card isn't edited.
-    changed = [cards[row.id] for row, _ in decided if row.is_new or row.ended or row.id in joined]
+    changed = [cards[row.id] for row, _ in decided if row.is_new or row.id in joined]
     messages.repaint(tx, [name for name in changed if name])
     raised, planned, replies = list[dict[str, Any]](), list[tuple[str, PlannedPost]](), dict[str, ReplyCard]()
     for row, decision in decided:
@@ -484,7 +488,6 @@ def _settle(tx: Transaction, decided: Decided) -> None:
             turn = take(tx, decision.turn.candidates) if decision.turn else None
             raised.append(_alert(row, decision, turn, now=tx.now))
             own_posts = _called(decision, turn)
-            hurried |= {decision.domain} if decision.is_incident else set()
         if decision.is_reply:
             replies[name] = ReplyCard(
                 workspace=row.workspace,
@@ -498,7 +501,6 @@ def _settle(tx: Transaction, decided: Decided) -> None:
     for row, _ in decided:
         if row.is_new and row.id in joined:  # the card says what was reported last
             tx.update(alerts, alerts.c.id == joined[row.id], delivery_id=row.id)
-    jobs.hurry(tx, DOMAIN, hurried)
     messages.plan(tx, _merge(tx, planned, replies))
 
 
@@ -551,28 +553,10 @@ def _join_incidents(tx: Transaction, incidents: Decided) -> Mapping[int, str]:
     open_ids = {(row.workspace, row.domain): row.id for row in rows}
     joined = dict[int, str]()
     for row, decision in incidents:
-        its = open_ids.setdefault((row.workspace, decision.domain), row.ended or row.alert_id)
-        if its not in {row.alert_id, row.alert, row.ended}:
+        its = open_ids.setdefault((row.workspace, decision.domain), row.alert_id)
+        if its not in {row.alert_id, row.alert}:
             joined[row.id] = its
     return joined
-
-
-def _reopen(tx: Transaction, row: PendingDelivery, decision: Decision, joined: Collection[int]) -> bool:
-    """Reopen the card of an incident that is reported again after its end; False: it hasn't ended."""
-    if not row.ended or row.id in joined:
-        return False
-    values = {
-        "recovered_at": None,
-        "standing": "",
-        "acked_name": "",
-        "acked_at": None,
-        "ack_reminders": 0,
-        "ack_due_at": decision.remind_at,
-        "received_at": row.last_at,
-    }
-    tx.update(alerts, alerts.c.id == row.ended, **values)
-    jobs.put(tx, REMIND, row.ended, how="sooner")
-    return True
 
 
 _FOUND = (

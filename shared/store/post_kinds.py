@@ -13,7 +13,7 @@ class KindOfPost:
     """The rules for messages of a kind: their place, their content, their end, and how long they are kept."""
 
     name: str
-    draws: Literal["note", "card", "updated", "again", "answer", "history"] = "note"
+    draws: Literal["note", "card", "updated", "answer", "history"] = "note"
     """The content that is drawn: the note of the post, the card of its alert, a note about that, or an entry of the audit."""
     in_thread: bool = True
     """It goes under the card of its alert, where it has one."""
@@ -46,8 +46,6 @@ _TABLE = (
     KindOfPost(name=REPLACED, draws="card"),
     # That a card shows more than it did.
     KindOfPost(name=TURNED, draws="updated", broadcast=True),
-    # That a paused domain was reported again.
-    KindOfPost(name="again", draws="again", broadcast=True, of_alert="again"),
     # That a reply is unclaimed.
     KindOfPost(name="reminder", repainted=True, settled_by="claim"),
     # That a reply is still unclaimed.

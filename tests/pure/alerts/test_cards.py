@@ -298,7 +298,6 @@ OTHERS: dict[str, Callable[[], Message]] = {
     "channel, has a new id": lambda: card_blocks.render(outbox._moved("C1", "C2")),
     "channel, never takes a message": lambda: card_blocks.render(outbox._given_up("#sales", "odd")),
     "card that shows more": lambda: posted("turned", alert(**CLAIMED)),
-    "paused again": lambda: posted("again", alert("domain.paused", event={"domain": "mail.example"})),
     "ends of several pauses": lambda: card_blocks.render(ended_card(["Retail", "Fintech"])),
     "end of the pause of what is gone": lambda: card_blocks.render(ended_card([])),
     "domain, not looked at yet": domain,
