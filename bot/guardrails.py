@@ -35,7 +35,7 @@ from shared.guardrails.evaluate import CLEAR_SECONDS, Finding, doubt, holding, i
 from shared.guardrails.rule import EVENT_OF, Action, NamedRule, Rule, Scope, catalog, parse, subject_key
 from shared.records.audit import Actor, AuditEntry, Before
 from shared.records.guardrails import ALL, Incident, RuleFinding
-from shared.records.sequence_changes import UNDER_WAY
+from shared.records.records import UNDER_WAY
 from shared.store import Store
 from shared.store.guardrails import HELD_EVERY, Claim
 from shared.store.jobs import Again, Done, End, Job

@@ -21,8 +21,7 @@ from shared.commands.run import CommandContext, with_workspace
 from shared.commands.subscribe import digest_card
 from shared.domain.card import Card, Tone
 from shared.records.audit import Actor, AuditEntry
-from shared.records.records import RecordsUnavailable
-from shared.records.sequence_changes import Status
+from shared.records.records import RecordsUnavailable, Status
 from shared.store import Store, jobs
 from shared.store.jobs import Again, Done, End, Job
 from shared.store.messages import FARTHEST_LOOKUP, LONGEST_SECONDS, LONGEST_TRIAL, PlannedPost

@@ -19,11 +19,11 @@ from shared.commands.base import Data, read_part
 from shared.commands.pause import WAS, SetStatus, Target, ends_earlier
 from shared.commands.run import CommandContext
 from shared.records.audit import Before
-from shared.records.records import RecordsUnavailable
-from shared.records.sequence_changes import (
+from shared.records.records import (
     LOCK_SECONDS,
     UNDER_WAY,
     ChangeResult,
+    RecordsUnavailable,
     SequenceChange,
     Status,
     Timer,

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from shared.api.models import Sequence
     from shared.commands.hold import Outcome, Tally
     from shared.commands.run import CommandContext
-    from shared.records.sequence_changes import Timer
+    from shared.records.records import Timer
 
 Status = Literal["active", "paused"]
 LOOK_BACK = timedelta(days=30)

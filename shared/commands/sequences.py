@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from shared.api.models import Sequence
     from shared.commands.run import CommandContext
     from shared.records.audit import Actor
-    from shared.records.sequence_changes import Timer
+    from shared.records.records import Timer
 
 TONES = {"active": Tone.GOOD, "paused": Tone.WARN}
 

@@ -29,8 +29,7 @@ from shared.text.tokenize import Word
 if TYPE_CHECKING:
     from shared.api.models import StatsRow
     from shared.commands.run import CommandContext
-    from shared.records.records import PeriodRecords
-    from shared.records.replies import Waits
+    from shared.records.records import PeriodRecords, Waits
 
 PERSON: Literal["person"] = "person"
 STATS_GROUPS: tuple[Grouping | Literal["person"], ...] = (*GROUPINGS, PERSON)
@@ -242,7 +241,7 @@ PERSON_COLUMNS = columns(
 
 async def _by_person(period: str, context: CommandContext) -> Result:
     """Everyone who claimed or marked done in the period, and of several, all together."""
-    from shared.records.replies import Waits  # late, as all that only an answer needs
+    from shared.records.records import Waits  # late, as all that only an answer needs
 
     asked = range_of(period, context.local_day)
     records, name, span = context.records, context.workspace.name, asked.moments(context.zone)

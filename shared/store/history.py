@@ -20,11 +20,14 @@ from shared.domain.paused_domains import pause_reason
 from shared.domain.reply_states import State
 from shared.domain.wall_clock import DAY, moment
 from shared.frozen import frozen
-from shared.records.records import AlertsSummary, DomainIncident, DomainPast, DomainPause, PeriodRecords
-from shared.records.replies import (
-    MOST_OPEN,
+from shared.records.records import (
+    AlertsSummary,
+    DomainIncident,
+    DomainPast,
+    DomainPause,
     Grouping,
     InterestedReply,
+    PeriodRecords,
     Waits,
 )
 from shared.store import messages
@@ -44,6 +47,8 @@ from shared.store.sequences import SequenceChanges, Timers
 from shared.store.subscriptions import Subscriptions
 
 WRITTEN = ("reply.interested", "lead.replied")
+MOST_OPEN = 5_000
+"""Unclaimed replies that are listed at most."""
 MOST_KNOWN = 5_000
 """Interested replies by which the dashboard knows who answered."""
 MOST_PAUSES = 5

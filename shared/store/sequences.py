@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from shared.domain.wall_clock import moment
 from shared.frozen import frozen
 from shared.records.audit import Actor, AuditEntry
-from shared.records.sequence_changes import (
+from shared.records.records import (
     LOCK_SECONDS,
     UNDER_WAY,
     ChangeResult,

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import sqlalchemy as sa
 
 from shared.records.audit import AuditEntry
-from shared.records.sequence_changes import Timer
+from shared.records.records import Timer
 from shared.storage.redaction import REMOVED, Redaction, redact
 from shared.store import Store
 from shared.store.db.schema import metadata, posts

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from shared.api import events
 from shared.domain.wall_clock import DAY, moment
-from shared.records.replies import Grouping, Waits
+from shared.records.records import Grouping, Waits
 from shared.store import Store
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import alerts

@@ -17,7 +17,7 @@ from alembic.script import ScriptDirectory
 from bot.delivery.routing import Routes
 from shared.domain.reply_states import AFTER, State
 from shared.records.audit import Actor
-from shared.records.sequence_changes import Timer
+from shared.records.records import Timer
 from shared.storage.database import parse_url, temporary_engine
 from shared.store import Store, erasure, jobs, open_store
 from shared.store.db import migrate, schema

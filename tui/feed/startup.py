@@ -23,8 +23,7 @@ from shared.domain.local_zone import local_zone
 from shared.domain.snapshot import Snapshot, service_day
 from shared.history.last_snapshot import read_last_snapshot
 from shared.records.audit import Actor
-from shared.records.records import DomainPast, RecordsUnavailable
-from shared.records.sequence_changes import PauseEnd
+from shared.records.records import DomainPast, PauseEnd, RecordsUnavailable
 from shared.settings import Settings, SettingsError
 from tui.feed.history_access import HistoryAccess, as_recalled
 from tui.feed.pending_changes import Asked, run_command

@@ -15,8 +15,7 @@ from shared.domain.card import Tone
 from shared.domain.health import DEFAULT, Thresholds, Verdict
 from shared.domain.snapshot import Reading
 from shared.frozen import frozen
-from shared.records.replies import InterestedReply
-from shared.records.sequence_changes import PauseEnd
+from shared.records.records import InterestedReply, PauseEnd
 from tui.theme.words import ago
 
 

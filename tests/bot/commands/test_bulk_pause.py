@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from sandbox.slack import seed
-from shared.records.sequence_changes import Timer
+from shared.records.records import Timer
 from shared.store.db.schema import jobs
 from tests.bot.harness import BotHarness, bot_inside, open_harness
 from tests.kit.clock import moment

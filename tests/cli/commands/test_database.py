@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from shared.records.sequence_changes import Timer
+from shared.records.records import Timer
 from shared.settings import load
 from shared.store import open_store
 from shared.store.db.engine import sole_owner

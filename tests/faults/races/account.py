@@ -24,7 +24,7 @@ from shared.commands.undo import UndoChange
 from shared.domain.card import Card
 from shared.guardrails import rule as rules
 from shared.records.audit import Actor
-from shared.records.sequence_changes import Timer
+from shared.records.records import Timer
 from shared.store import Store, open_store
 from shared.store.db.schema import jobs
 from shared.store.guardrails import Claim

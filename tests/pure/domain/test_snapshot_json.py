@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from shared.api.models import Lead
 from shared.domain.snapshot import Reading, Snapshot, from_text, to_text
 from shared.records.guardrails import Incident
-from shared.records.replies import InterestedReply
+from shared.records.records import InterestedReply
 
 NOW = datetime(2026, 3, 2, 14, 32, tzinfo=UTC)
 MAYA = Lead(id="ld_1", email="Maya@harbor.example", status="interested", first_name="Maya")

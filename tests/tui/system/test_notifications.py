@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from shared.records.replies import InterestedReply
+from shared.records.records import InterestedReply
 from tests.tui.accounts import NOW, Clock, account, acme, failing, tick_of
 from tests.tui.system.conftest import Terminals
 from tui.app.dashboard import DashboardApp
