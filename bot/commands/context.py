@@ -176,8 +176,8 @@ class Caller(Standing):
         contexts, directory, viewer = self.access.contexts, self.access.directory, self.viewer
 
         async def permalink(alert: str) -> str:
-            places = await contexts.store.alerts.messages([alert])
-            return await directory.permalink(*places[alert]) if alert in places else ""
+            place = await contexts.store.alerts.message(alert)
+            return await directory.permalink(*place) if place else ""
 
         return replace(
             contexts.at(contexts.workspace(workspace, channel=self.channel), self.actor, role=self.role),

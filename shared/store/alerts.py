@@ -170,6 +170,15 @@ def count_unclaimed(tx: Transaction, workspace: str) -> tuple[int, float | None]
     return count, oldest
 
 
+def _cards_of(alert: str) -> sa.Select[Any]:
+    """The channels with a card of an alert, the first first, each with its workspace and the newest version."""
+    newest = sa.func.max(posts.c.version).label("version")
+    cards = sa.select(posts.c.channel, posts.c.workspace, newest).where(
+        posts.c.alert_id == alert, posts.c.kind == ALERT
+    )
+    return cards.group_by(posts.c.channel, posts.c.workspace).order_by(sa.func.min(posts.c.id))
+
+
 def find(tx: Transaction, alert: str) -> Alert | None:
     """The state of an alert; None if it doesn't exist."""
     return next(iter(read_alerts(tx, _BY_ID, {"alert": alert})), None)
@@ -195,8 +204,7 @@ def update_subject(
     messages.repaint(tx, [alert])
     if note is None:
         return True
-    cards = sa.select(posts.c.workspace, posts.c.channel)
-    for card in tx.execute(cards.where(posts.c.alert_id == alert, posts.c.kind == ALERT)).all():
+    for card in tx.execute(_cards_of(alert)).all():
         in_channel = replace(
             note,
             channel=card.channel,
@@ -289,16 +297,15 @@ class Alerts(Repository):
     @reads
     def channels(self, tx: Transaction, alert: str) -> Sequence[str]:
         """The channels that have a card of an alert, posted or planned, the first first."""
-        query = sa.select(posts.c.channel).where(posts.c.alert_id == alert, posts.c.kind == ALERT)
-        return tx.scalars(query.group_by(posts.c.channel).order_by(sa.func.min(posts.c.id))).all()
+        return tx.scalars(_cards_of(alert)).all()
 
     @reads
-    def messages(self, tx: Transaction, ids: Sequence[str]) -> Mapping[str, tuple[str, str]]:
-        """Channel and `ts` of each alert's message, as far as it was posted."""
-        where = posts.c.alert_id.in_(ids) & (posts.c.ts != "") & (posts.c.kind == ALERT)
-        query = sa.select(posts.c.alert_id, posts.c.channel, posts.c.ts).where(where)
-        rows = tx.execute(query.order_by(posts.c.id.desc()))
-        return {row.alert_id: (row.channel, row.ts) for row in rows}
+    def message(self, tx: Transaction, alert: str) -> tuple[str, str] | None:
+        """The channel and `ts` of an alert's first message; None before it is posted."""
+        posted = (posts.c.alert_id == alert) & (posts.c.ts != "") & (posts.c.kind == ALERT)
+        query = sa.select(posts.c.channel, posts.c.ts).where(posted).order_by(posts.c.id)
+        row = tx.execute(query.limit(1)).one_or_none()
+        return row and (row.channel, row.ts)
 
     @reads
     def standings(self, tx: Transaction, workspace: str, *, most: int) -> tuple[int, Sequence[Alert]]:
@@ -475,11 +482,7 @@ def _unclaimed(
 
 def _leave(tx: Transaction, before: Alert, trace: Trace) -> None:
     """Plan the trace in the thread of each of the alert's cards; one of them mentions who is to know."""
-    query = sa.select(posts.c.channel, posts.c.workspace, sa.func.max(posts.c.version).label("version"))
-    query = query.where(
-        posts.c.alert_id == before.id, posts.c.kind == ALERT, posts.c.state == PostState.SENT
-    ).group_by(posts.c.channel, posts.c.workspace)
-    cards = tx.execute(query.order_by(sa.func.min(posts.c.id))).all()
+    cards = tx.execute(_cards_of(before.id).where(posts.c.state == PostState.SENT)).all()
     mentions = next((card.channel for card in cards if trace.channel in {"", card.channel}), "")
     for card in cards:
         planned = PlannedPost(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from inspect import unwrap
 
 import pytest
 import sqlalchemy as sa
@@ -12,11 +11,9 @@ import sqlalchemy as sa
 from shared.records.audit import Actor
 from shared.settings.sections import RouteRule
 from shared.store import Store, open_store
-from shared.store.db.engine import Transaction
-from shared.store.deliveries import Arrival, FoundLeads, PendingDelivery
+from shared.store.deliveries import Arrival, PendingDelivery
 from tests.bot.harness import interested
 from tests.bot.manual_clock import CHANNEL, HOUR, ManualClock, post_all, routes
-from tests.kit.waiting import until
 
 EVERYTHING = tuple(RouteRule(channel=one, events=("*",)) for one in (CHANNEL, "C2"))
 ALL = routes(rules=EVERYTHING, mention="here")
@@ -171,32 +168,6 @@ async def test_a_delivery_that_comes_while_its_lead_is_being_found_makes_one_ale
         "ada2@acme.example",
         "straße1@acme.example",
     ]
-
-
-async def test_two_that_look_at_once_and_see_a_lead_in_two_forms_announce_it_once(
-    store: Store, clock: ManualClock
-) -> None:
-    await store.found_leads.compare("default", {}, grace=60)
-    await store.found_leads.compare("default", from_api("ada@acme.example"), grace=60)
-    clock.now += 61
-    first, second = (from_api("ada@acme.example", company=name) for name in ("Acme", "Acme Inc."))
-    with store.database.engine.begin() as connection:
-        # A transaction that stays open, so that the second look meets it before its commit.
-        first_look = Transaction(connection, lambda _: clock.now)
-        unwrap(FoundLeads.compare)(store.found_leads, first_look, "default", first, grace=60)
-        looking = asyncio.create_task(store.found_leads.compare("default", second, grace=60))
-        if not store.database.is_sqlite:  # there the second cannot even begin
-            await until(lambda: someone_waits(store))
-    await looking
-    await store.deliveries.route(routes().decide)
-    assert [reply.email for reply in (await store.records.open_replies("default")).replies] == [
-        "ada@acme.example"
-    ]
-
-
-async def someone_waits(store: Store) -> bool:
-    waiting = sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted")
-    return bool(await store.database.read(lambda connection: connection.scalar(waiting)))
 
 
 async def test_two_processes_that_route_a_lead_and_its_delivery_make_one_alert(

@@ -78,19 +78,6 @@ async def test_no_append_succeeds_in_a_file_that_is_gone(tmp_path: Path, damage:
     assert kept == (3 if damage is delete_journal else 1)
 
 
-async def test_a_file_that_is_left_alone_is_never_taken_for_another(tmp_path: Path) -> None:
-    """Also while other processes open and close it, and the journal is emptied."""
-    file = tmp_path / "bot.db"
-    async with open_store(parse_url(migrated_file(file))) as store:
-        for number in range(20):
-            await store.arrivals.append([arrival(number)])
-            with closing(sqlite3.connect(file)) as other:
-                other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-                other.execute("VACUUM")
-        assert not store.database.replaced.is_set()
-        assert await count(store) == 20
-
-
 def database_of(bot: BotHarness) -> Path:
     return Path(bot.environ["OUTREACH_DATABASE_URL"].removeprefix("sqlite:///"))
 

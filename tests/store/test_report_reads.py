@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 import pytest
 import sqlalchemy as sa
 
-from shared.api import events
 from shared.domain.wall_clock import DAY, moment
 from shared.records.records import Grouping, Waits
 from shared.store import Store
@@ -75,26 +74,6 @@ async def test_waits_are_counted_by_person_and_sequence(
     start, end = moment(now - DAY), moment(now + DAY)
     assert await store.records.claim_times("w", start, end, by=by, late=LATE) == waits
     assert await store.records.claim_times("w", end, end, by=by, late=LATE) == []
-
-
-async def test_open_replies_are_counted_exactly_and_only_a_page_is_decoded(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    decoded = 0
-
-    def counted(body: bytes) -> object:
-        nonlocal decoded
-        decoded += 1
-        return events.read_event(body)
-
-    monkeypatch.setattr("shared.store.rows.read_event", counted)
-    await store.database.write(lambda tx: fill(tx, FEW))
-    whole = await store.records.open_replies("w")
-    assert whole.count == len(whole.replies) == decoded == FEW // 5
-    decoded = 0
-    page = await store.records.open_replies("w", first=30, most=15)
-    assert (page.count, page.replies, decoded) == (FEW // 5, whole.replies[30:], 10)
-    assert (await store.records.open_replies("other")).count == 0
 
 
 async def test_a_long_report_holds_up_no_other_reading(store: Store) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import stat
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,16 +17,15 @@ from bot.delivery.routing import Routes
 from shared.domain.reply_states import AFTER, State
 from shared.records.audit import Actor
 from shared.records.records import Timer
-from shared.storage.database import parse_url, temporary_engine
+from shared.storage.database import temporary_engine
 from shared.store import Store, erasure, jobs, open_store
 from shared.store.db import migrate, schema
 from shared.store.db.engine import SteadyClock
 from shared.store.db.migrate import UnusableSchema
-from shared.store.db.schema import posts
 from shared.store.deliveries import Arrival
 from shared.store.guardrails import Claim
 from shared.store.jobs import DIGEST, EVALUATE
-from shared.store.messages import PlannedPost, Sent
+from shared.store.messages import Sent
 from tests.bot.due import claim_turns
 from tests.bot.harness import interested
 from tests.bot.manual_clock import HOUR, ManualClock, arrive, routes
@@ -46,18 +44,6 @@ async def test_several_openings_at_once_migrate_once(empty: sa.URL) -> None:
         opened = await asyncio.gather(*(stack.enter_async_context(open_store(empty)) for _ in range(3)))
         for one in opened:
             await one.arrivals.check()
-
-
-async def test_the_database_is_for_its_owner_alone(tmp_path: Path) -> None:
-    async with open_store(parse_url(f"sqlite:///{tmp_path}/bot.db")) as store:
-        await arrive(store, interested(1))
-        # While it is open: the -wal and -shm files beside it hold the same rows.
-        modes = modes_in(tmp_path)
-    assert set(modes.values()) == {0o600}, modes
-
-
-def modes_in(folder: Path) -> dict[str, int]:
-    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
 
 
 async def test_processes_that_look_at_the_same_deliveries_at_once_count_every_arrival_once(
@@ -91,23 +77,6 @@ async def test_a_job_of_an_unknown_kind_is_reported(store: Store, clock: ManualC
     # As a newer version leaves it to an older one: it waits for the newer one.
     await store.database.write(lambda tx: jobs.put(tx, "brew", "tea", at=clock.now, how="keep"))
     assert await store.jobs.unknown_kinds() == ["brew"]
-
-
-async def test_reminders_and_notes_are_deleted_with_the_words_and_what_is_unsent_waits(
-    store: Store, clock: ManualClock
-) -> None:
-    for number, kind in enumerate(("escalation", "note", "digest", "alert")):
-        post = PlannedPost(dedupe=f"p{number}", channel="C1", kind=kind, note="Ada wrote: call me")
-        await store.outbox.plan("default", post)
-    await store.database.write(lambda tx: tx.execute(sa.update(posts).values(state="sent")))
-    await store.outbox.plan("default", PlannedPost(dedupe="waits", channel="C1", kind="note"))
-
-    async def left() -> list[str]:
-        return list(await store.database.read(lambda tx: tx.scalars(sa.select(posts.c.dedupe)).all()))
-
-    clock.now += 100
-    await store.retention.prune(bodies_after=50, hashes_after=1_000)
-    assert await left() == ["p3", "waits"]
 
 
 async def test_retention_goes_on_while_any_table_has_a_whole_portion_left(
