@@ -66,8 +66,6 @@ class Kind:
     farthest: float = math.inf
     """Seconds that a job is put off at most; what is due later was put off before the clock was set back."""
     pace: Pace | None = None
-    alone: bool = False
-    """One at a time over all bots."""
     renewed: bool = False
     """Its lease is renewed while it runs: it may take longer, and whoever dies still delays it no longer."""
 
@@ -151,9 +149,8 @@ class Worker:
         claimed = await self._store.jobs.claim(
             kind.name,
             lease=kind.lease,
-            limit=1 if kind.alone else free * kind.batch,
+            limit=free * kind.batch,
             workspaces=self._workspaces,
-            alone=kind.alone,
             pace=kind.pace,
         )
         groups: defaultdict[Hashable, list[Job]] = defaultdict(list)

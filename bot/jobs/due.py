@@ -71,7 +71,7 @@ def kinds(
         Kind(name=jobs.ACT, one=guard.carry_out, renewed=True),
     ]
     if checks:
-        found.append(Kind(name=jobs.DOMAIN, one=checks.check, alone=True, renewed=True))
+        found.append(Kind(name=jobs.DOMAIN, one=checks.check, parallel=1, renewed=True))
     if outbox:  # each beside the others: no alert waits for an update or a look-up
         found += [
             Kind(

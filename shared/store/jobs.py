@@ -92,12 +92,6 @@ _DUE = (
     .with_for_update(skip_locked=True)
 )
 _LEASED = {"token": sa.bindparam("new_token"), "due_at": NOW + _SECONDS, "attempts": _c.attempts + 1}
-_LEASED_OF = (
-    sa.select(_c.id)
-    .where(_c.kind == sa.bindparam("of_kind"), _OF_ANY_RANK, _c.token != 0)
-    .where(_c.due_at > NOW, _c.due_at <= NOW + _SECONDS)  # a range of the index, as short as the lease
-    .limit(1)
-)
 _SEEN = _c.revision == sa.bindparam("seen")
 _DONE = sa.delete(jobs).where(_OURS, _SEEN)
 _AT = sa.case((_SEEN, sa.bindparam("at", type_=sa.Double)), else_=sa.bindparam("changed_at", type_=sa.Double))
@@ -160,17 +154,13 @@ class Jobs(Repository):
         lease: float,
         limit: int,
         workspaces: Collection[str],
-        alone: bool = False,
         pace: Pace | None = None,
     ) -> Sequence[Job]:
         """Lease what is due of a kind in these workspaces, first what a person waits for.
 
-        The case of the workspaces' names is ignored; jobs of none belong to all. `alone`: nothing while any
-        process has a job of the kind.
+        The case of the workspaces' names is ignored; jobs of none belong to all.
         """
         same = {"of_kind": kind, "now": tx.now, "seconds": lease}
-        if alone and tx.scalar(_LEASED_OF, same) is not None:
-            return ()
         claimed: list[Job] = []
         free = pace.free(tx) if pace else (limit, limit)
         for rank, may_begin in zip((ASKED_FOR, ORDINARY), free, strict=True):

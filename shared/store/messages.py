@@ -606,8 +606,10 @@ class Posting(Repository):
                 over = {"tried_until": tx.now} if outcome.answered else {}
                 pause = self.timings.read_pause / 2
                 _look_for(tx, _DOUBTED, {**ours, "error": outcome.error, **over}, after=pause)
-                if not state.trouble:  # with each uncertain message it is likelier that Slack is down
-                    after = min(LONGEST_DOUBT_SECONDS, pause * 2.0 ** (_uncertain(tx, turn.channel) - 1))
+                if (
+                    not state.trouble
+                ):  # with each uncertain message in a row it is likelier that Slack is down
+                    after = min(LONGEST_DOUBT_SECONDS, pause * 2.0 ** min(turn.job.attempts - 1, 16))
             case ChannelRefused():
                 tx.execute(_MARK, {**ours, "state": State.READY, "error": outcome.error})
                 settled = Settled(held=True, broke=not state.trouble)
@@ -626,7 +628,7 @@ class Posting(Repository):
             turn.job,
             after=None if sleeps else after,
             changed_after=after,
-            attempts=0,
+            attempts=None if isinstance(outcome, Unknown) else 0,
             payload=asdict(state),
         )
         return settled
@@ -816,16 +818,6 @@ def _revive(tx: Transaction, ids: Sequence[int]) -> int:
     channels += _look_for(tx, _doubted(these & _c.unsure), {}, after=0.0)
     jobs.put(tx, POST, *channels)
     return len(channels)
-
-
-def _uncertain(tx: Transaction, channel: str) -> int:
-    """Count the uncertain messages, up to ten.
-
-    Posts that share a message count once, or one such message would hold up the channel.
-    """
-    message = sa.case((_c.bundle != "", _c.bundle), else_=_c.dedupe)
-    which = sa.select(message).where(_c.channel == channel, _UNCERTAIN).distinct().limit(10)
-    return len(tx.scalars(which).all())
 
 
 def _mark_sent(

@@ -38,7 +38,7 @@ async def evaluate(watch: Guardrails) -> None:
 
 async def due_domain(store: Store) -> DueDomain | None:
     """The domain that is to be checked next, claimed; None: none is, or another is being checked."""
-    jobs = await store.jobs.claim(DOMAIN, lease=60.0, limit=1, workspaces=WORKSPACES, alone=True)
+    jobs = await store.jobs.claim(DOMAIN, lease=60.0, limit=1, workspaces=WORKSPACES)
     return await store.domains.due(jobs[0]) if jobs else None
 
 

@@ -39,7 +39,7 @@ class Checked:
 
     @property
     def kind(self) -> Kind:
-        return Kind(name=jobs.DOMAIN, one=self.job.check, alone=True, renewed=True)
+        return Kind(name=jobs.DOMAIN, one=self.job.check, parallel=1, renewed=True)
 
     async def look(self, *, after: float = 0.0) -> list[Post]:
         """What is posted after the next check."""
