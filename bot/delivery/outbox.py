@@ -213,8 +213,7 @@ class Outbox:
                 if renewed:
                     self._planned()
             case _:
-                refuses = isinstance(outcome, ChannelRefused)
-                await repaints.failed(job, channel_refuses=refuses)
+                await repaints.failed(job)
         return None
 
 

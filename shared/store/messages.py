@@ -99,7 +99,7 @@ SOUGHT_AT_ONCE = 200
 
 PAUSE_SECONDS = 5.0
 """The pause until a message that could not be repainted is tried again."""
-LONGEST_SECONDS = 600.0
+LONGEST_SECONDS = 120.0
 """The longest time for which a repaint is put off."""
 
 
@@ -996,13 +996,11 @@ class Repaints(Repository):
     def done(self, tx: Transaction, job: Job, message: Sequence[Post]) -> None:
         """These are shown as they were read; what changed since stays due."""
         tx.execute(_SHOWN, [{"post": post.id, "drawn": post.version} for post in message])
-        slack_limits.succeed(tx, UPDATE)
         jobs.finish(tx, job)
 
     @writes
     def refused(self, tx: Transaction, job: Job, message: Sequence[Post]) -> bool:
         """Slack lets nobody edit this message: returns whether something is posted instead, once for each post."""
-        slack_limits.succeed(tx, UPDATE)  # it does answer
         jobs.finish(tx, job)
         mine = _c.id.in_([post.id for post in message])
         refused = tx.execute(sa.select(posts).where(mine).order_by(_c.id).with_for_update()).all()
@@ -1017,10 +1015,8 @@ class Repaints(Repository):
         jobs.again(tx, job, after=0.0, rank=job.rank)
 
     @writes
-    def failed(self, tx: Transaction, job: Job, *, channel_refuses: bool) -> None:
-        """Try again later, and everything where Slack does not answer; the later the more tries there were."""
-        if not channel_refuses:
-            slack_limits.fail(tx, UPDATE)
+    def failed(self, tx: Transaction, job: Job) -> None:
+        """Try again later, the later the more tries there were; Slack's pace holds however many fail."""
         after = min(LONGEST_SECONDS, PAUSE_SECONDS * 2.0 ** min(job.attempts - 1, 16))
         jobs.again(tx, job, after=after, rank=job.rank)
 

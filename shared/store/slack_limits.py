@@ -1,6 +1,6 @@
 """Slack's rate limits, shared by all bots on one database, and its events that were already handled.
 
-A limit is a fact: a GCRA schedule (`tat`), and a time until which Slack asked to wait or keeps failing. Slack counts
+A limit is a fact: a GCRA schedule (`tat`), and a time until which Slack asked to wait. Slack counts
 calls per method, and asks for patience with `Retry-After`
 (https://docs.slack.dev/apis/web-api/rate-limits): the key is the method. What belongs to one channel has the channel
 in its key.
@@ -20,8 +20,6 @@ KEPT_SECONDS = 3 * 86_400.0
 """The time for which an event is known again; Slack sends one again for about an hour."""
 UPDATE = "chat.update"
 HISTORY, REPLIES = "conversations.history", "conversations.replies"
-LONGEST_PAUSE = 60.0
-"""Seconds after failures in a row, at most; after the first it is one."""
 FARTHEST_SECONDS = 3600.0
 """A time further ahead was written before the clock was set back: it counts as past."""
 TIMES = ("tat", "closed_until")
@@ -34,17 +32,15 @@ class Limit:
     tat: float = 0.0
     """Theoretical arrival time of GCRA: when the next call would be on schedule."""
     closed_until: float = 0.0
-    """Slack asked to wait, or keeps failing."""
-    failures: int = 0
-    """The number of failures in a row."""
+    """Slack asked to wait until then."""
 
 
 _FIELDS = tuple(field.name for field in fields(Limit))
 
 
-def read(tx: Transaction, key: str, *, lock: bool = True) -> Limit:
-    """The limit, locked unless it is only looked at."""
-    fact = facts.find(tx, LIMIT, key, locked=lock)
+def read(tx: Transaction, key: str) -> Limit:
+    """The limit, locked until the end of the transaction."""
+    fact = facts.find(tx, LIMIT, key, locked=True)
     kept = fact.value if fact else {}
     past = [name for name in TIMES if kept.get(name, 0.0) > tx.now + FARTHEST_SECONDS]
     return Limit(**{name: kept[name] for name in _FIELDS if name in kept and name not in past})
@@ -84,21 +80,6 @@ def close(tx: Transaction, key: str, seconds: float) -> None:
     """Slack asked to wait with a method, whatever the channel."""
     limit = read(tx, key)
     facts.put(tx, LIMIT, key, asdict(replace(limit, closed_until=max(limit.closed_until, tx.now + seconds))))
-
-
-def fail(tx: Transaction, key: str) -> None:
-    """Pause after a failure, the longer the more there were in a row."""
-    limit = read(tx, key)
-    seconds = min(LONGEST_PAUSE, 2.0 ** min(limit.failures, 16))
-    closed_until = tx.now + seconds
-    facts.put(tx, LIMIT, key, asdict(replace(limit, failures=limit.failures + 1, closed_until=closed_until)))
-
-
-def succeed(tx: Transaction, key: str) -> None:
-    """A call was answered."""
-    limit = read(tx, key, lock=False)
-    if limit.failures:
-        facts.put(tx, LIMIT, key, asdict(replace(read(tx, key), failures=0, closed_until=0.0)))
 
 
 class SlackEvents(Repository):
