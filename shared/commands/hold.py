@@ -154,10 +154,11 @@ async def change_status(target: Target, act: SetStatus, context: CommandContext)
     except RecordsUnavailable:
         if status == "paused" and (act.until or (act.keep_longer and target.status == "paused")):
             raise  # its timer stands: of several, one can't be said to stay paused
+        note = MAY_RESUME if status == "paused" else ""
         if target.status == status:
-            return Changed(outcome="already", note=MAY_RESUME)
+            return Changed(outcome="already", note=note)
         await send_status(target.id, status, context=context)
-        return Changed(outcome="changed", note=MAY_RESUME)
+        return Changed(outcome="changed", note=note)
     async with Held(change, changes) as held:
         if target.unchanged_since in {None, change.number}:
             return await _change(held, target, act, context)
@@ -191,7 +192,7 @@ async def _change(held: Held, target: Target, act: SetStatus, context: CommandCo
     except RecordsUnavailable:
         if timer:
             raise
-        note = MAY_RESUME
+        note = MAY_RESUME if status == "paused" else ""
     if is_so and status == "active":
         return Changed(outcome="extended" if before else "already", note=note)
     past = before if is_so or status == "active" else None

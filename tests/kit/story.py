@@ -3,6 +3,8 @@
 < reply.interested Ada      the service delivers an event about Ada; `{"step": 3}` behind it changes fields
 + 3m                        time passes
 ! PATCH /sequences/{id} 500 the service answers so from now on, until `! ok`
+! GET /stats [{"sends": 3}] it answers this list
+* domain.paused             it happens at the service, which tells the bot nothing
 claim Ada                   Ann types `/outreach claim Ada`
 @ben claim Ada              so does Ben
 [Take over]                 a click on the newest message that has this label
@@ -49,6 +51,8 @@ class Story:
             assert await self._team.deliver(body) == 200
         elif words.startswith("+ "):
             await self._team.pass_time(seconds=int(words[2:-1]) * SECONDS[words[-1]])
+        elif words.startswith("* "):
+            await self._team.account.control("POST", "events", workspace="acme", kind=words[2:], count=1)
         elif words.startswith("! "):
             set_answer(self._team.account, words)
         elif words.startswith("submit "):
@@ -105,7 +109,11 @@ class Story:
 
 def set_answer(account: Account, line: str) -> None:
     """Have the service answer as a line that begins with `! ` says."""
-    endpoint, _, status = line.removeprefix("! ").rpartition(" ")
+    endpoint, _, rows = line.removeprefix("! ").partition(" [")
+    if rows:
+        account.answer(endpoint, {"data": json.loads(f"[{rows}")})
+        return
+    endpoint, _, status = endpoint.rpartition(" ")
     if endpoint:
         account.answer(endpoint, {}, status=int(status))
     else:

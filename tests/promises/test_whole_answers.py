@@ -245,6 +245,14 @@ STORIES = {
         ~ + 12d
         look Emil
         + 1d
+        ! GET /stats [{"group": "emeka30@meetacme.example", "sends": 20, "replies": 1}]
+        ~ < lead.bounced Ida {"inbox": "emeka30@meetacme.example", "bounce_type": "hard", "sequence": "Fintech ops leaders"}
+        domain meetacme.example
+        ~ < lead.bounced Jan {"inbox": "emeka30@meetacme.example", "sequence": "Nosuch"}
+        domain meetacme.example
+        * domain.paused
+        ~ < domain.paused getacme.example
+        domain getacme.example
     """,
     "a service that fails": """
         ! GET /sequences 500
@@ -535,6 +543,36 @@ async def test_each_answer_in_a_shell_is_whole(
             continue  # a search that takes long says how fast it is
         run = await shell.type(*line.split())
         assert drawn_run(run) == snapshot(name=line)
+
+
+WITHOUT_RECORDS = """
+status
+domain useacme.example
+domains
+replies
+report
+sequences paused
+undo
+pause fintech for 2h
+pause fintech
+pause fintech
+pause fintech for 2h --yes
+pause all for 1h --yes
+resume fintech
+resume fintech
+""".strip().splitlines()
+
+
+async def test_each_answer_while_the_database_fails_is_whole(
+    snapshot: SnapshotAssertion, account: Account, shell: Shell
+) -> None:
+    broken = shell.home / "broken.db"
+    broken.write_bytes(b"no database at all\n" * 500)
+    shell.use({**account.environ, "OUTREACH_DATABASE_URL": f"sqlite:///{broken}", "COLUMNS": "120"})
+    shell.set("OUTREACH_DNS_ENABLED", "false")
+    for number, line in enumerate(unhurried(WITHOUT_RECORDS)):
+        run = await asyncio.to_thread(shell.run, *line.split())
+        assert drawn_run(run) == snapshot(name=f"{number:02} {line}")
 
 
 def use(team: Team, settings: str, more: str = "") -> None:
