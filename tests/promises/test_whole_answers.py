@@ -571,7 +571,7 @@ async def test_each_answer_while_the_database_fails_is_whole(
     shell.use({**account.environ, "OUTREACH_DATABASE_URL": f"sqlite:///{broken}", "COLUMNS": "120"})
     shell.set("OUTREACH_DNS_ENABLED", "false")
     for number, line in enumerate(unhurried(WITHOUT_RECORDS)):
-        run = await asyncio.to_thread(shell.run, *line.split())
+        run = await shell.type(*line.split())
         assert drawn_run(run) == snapshot(name=f"{number:02} {line}")
 
 
