@@ -627,7 +627,7 @@ SCREENS = {
         1
         z
         z
-        7 "tomorrow
+        5 "tomorrow
         d
         u
         x
@@ -637,8 +637,8 @@ SCREENS = {
         6 "No budget
         A "ben
         A "b
-        A "nobody
-        u
+        escape A "nobody
+        escape u
         c
         R
         u
