@@ -19,6 +19,7 @@ import structlog
 from sqlalchemy.engine import make_url
 
 from shared.storage import database
+from tests.kit import pasts
 from tests.kit.clock import CLOCK
 from tests.kit.databases import compile_once
 from tests.kit.network_log import Guard
@@ -50,6 +51,8 @@ LONGEST_MODULES = {
 os.umask(0o022)  # a settings file that its group can write is refused, and some systems make all files so
 os.environ["XDG_STATE_HOME"] = _STATE = tempfile.mkdtemp(prefix="outreach-tests-")
 atexit.register(shutil.rmtree, _STATE, ignore_errors=True)
+if "PYTEST_XDIST_WORKER" not in os.environ:  # the process that starts the others, and outlives them
+    os.environ[pasts.FOLDER] = _STATE
 
 
 @pytest.fixture(autouse=True)
@@ -143,6 +146,11 @@ _TEMPORARY = tempfile.gettempdir()  # a test may have a folder of its own, which
 def no_waiting_for_the_disk() -> None:
     """No test cuts the machine's power: SQLite need not wait for the disk either. A killed process loses nothing."""
     database.SYNCHRONOUS = "OFF"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_past_is_played_twice() -> None:
+    pasts.play_once()
 
 
 @pytest.fixture(scope="session")

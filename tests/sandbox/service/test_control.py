@@ -16,7 +16,7 @@ from sandbox.service import service as service_module
 from sandbox.service.moments import DAY
 from tests.sandbox.cases import built
 from tests.sandbox.receiver import Receiver
-from tests.sandbox.service.conftest import MONDAY, SMALL, client_of, happen, sequence_id, subscribe
+from tests.sandbox.service.conftest import client_of, happen, sequence_id, subscribe
 
 
 async def test_the_limiter_can_be_switched_off(service: Service, control: httpx.AsyncClient) -> None:
@@ -97,25 +97,21 @@ async def test_a_jump_does_not_wait_for_a_subscriber_who_never_answers(
     assert (await control.post("/time", json={"advance": 30})).json()["deliveries_due"] == 1
 
 
-async def test_reset_everything_brings_the_first_day_back() -> None:
-    async with (
-        Service(scenario=SMALL, speed=0, now=MONDAY) as service,
-        client_of(service, "acme") as api,
-        httpx.AsyncClient(verify=False, base_url=service.control_url, timeout=60) as control,
-    ):
-        await control.put("/limiter", json={"form": "off"})
+@pytest.mark.usefixtures("small_account")
+async def test_reset_everything_brings_the_first_day_back(
+    api: httpx.AsyncClient, control: httpx.AsyncClient
+) -> None:
+    async def everything() -> list[Any]:
+        paths = ("/sequences", "/inboxes", "/leads?limit=100", "/stats?group_by=inbox")
+        state = (await control.get("/state")).json()
+        return [state] + [(await api.get(path)).json() for path in paths]
 
-        async def everything() -> list[Any]:
-            paths = ("/sequences", "/inboxes", "/leads?limit=100", "/stats?group_by=inbox")
-            state = (await control.get("/state")).json()
-            return [state] + [(await api.get(path)).json() for path in paths]
-
-        before = await everything()
-        await _change_everything(api, control)
-        assert await everything() != before
-        assert (await control.post("/reset", json={"everything": True})).json() == {"status": "reset"}
-        await control.put("/limiter", json={"form": "off"})
-        assert await everything() == before
+    before = await everything()
+    await _change_everything(api, control)
+    assert await everything() != before
+    assert (await control.post("/reset", json={"everything": True})).json() == {"status": "reset"}
+    await control.put("/limiter", json={"form": "off"})
+    assert await everything() == before
 
 
 async def _change_everything(api: httpx.AsyncClient, control: httpx.AsyncClient) -> None:

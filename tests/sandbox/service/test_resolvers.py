@@ -17,16 +17,10 @@ import pytest
 
 from sandbox.service import Service
 from sandbox.service.dns.zones import CHANGES
-from tests.sandbox.service.conftest import MONDAY, SMALL
 
+pytestmark = pytest.mark.usefixtures("small_account")
 GOOGLE, MICROSOFT = "getacme.example", "useacme.example"
 """The first and the second domain of the account."""
-
-
-@pytest.fixture
-async def service() -> AsyncIterator[Service]:
-    async with Service(scenario=SMALL, speed=0, now=MONDAY) as service:
-        yield service
 
 
 @pytest.fixture

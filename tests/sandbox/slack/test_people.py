@@ -236,36 +236,31 @@ async def test_a_full_reset_leaves_nothing(slack: SlackStandIn, person: Person) 
     assert (slack.workspace.revoked, slack.sockets.silent, slack.sockets.disabled) == (False, False, False)
 
 
-@pytest.mark.parametrize(
-    ("bounds", "texts"),
-    [
-        # Slack: without `inclusive`, the message at a bound is left out.
-        ({"latest": 1}, ["0"]),
-        ({"latest": 1, "inclusive": True}, ["1", "0"]),
-        ({"oldest": 1}, ["3", "2"]),
-        ({"oldest": 1, "inclusive": True}, ["3", "2", "1"]),
-        ({"oldest": 0, "latest": 3}, ["2", "1"]),
-        ({"oldest": 1, "latest": 2, "inclusive": True}, ["2", "1"]),
-        ({"inclusive": True}, ["3", "2", "1", "0"]),
-    ],
-)
-async def test_history_and_replies_keep_to_their_bounds(
-    client: AsyncWebClient, person: Person, bounds: Json, texts: list[str]
-) -> None:
+BOUNDS: list[tuple[Json, list[str]]] = [
+    # Slack: without `inclusive`, the message at a bound is left out.
+    ({"latest": 1}, ["0"]),
+    ({"latest": 1, "inclusive": True}, ["1", "0"]),
+    ({"oldest": 1}, ["3", "2"]),
+    ({"oldest": 1, "inclusive": True}, ["3", "2", "1"]),
+    ({"oldest": 0, "latest": 3}, ["2", "1"]),
+    ({"oldest": 1, "latest": 2, "inclusive": True}, ["2", "1"]),
+    ({"inclusive": True}, ["3", "2", "1", "0"]),
+]
+
+
+async def test_history_and_replies_keep_to_their_bounds(client: AsyncWebClient, person: Person) -> None:
     root = (await person.do("message", text="root", channel="sales"))["message"]["ts"]
-    place: Json = {"channel": "sales", "thread_ts": root}
-    for in_thread in ({}, place):
-        stamps = [
-            (await person.do("message", text=f"{number}", **in_thread))["message"]["ts"]
-            for number in range(4)
-        ]
-        asked = {name: stamps[at] if name != "inclusive" else at for name, at in bounds.items()}
-        if in_thread:
-            found = (await client.conversations_replies(channel=seed.SALES, ts=root, **asked))["messages"]
-            assert [one["text"] for one in found] == ["root", *reversed(texts)]
-        else:
-            found = (await client.conversations_history(channel=seed.ALERTS, **asked))["messages"]
-            assert [one["text"] for one in found] == texts
+    for read, place in (
+        (client.conversations_history, {"channel": seed.ALERTS}),
+        (client.conversations_replies, {"channel": seed.SALES, "ts": root}),
+    ):
+        where = {"channel": place["channel"], **({"thread_ts": root} if "ts" in place else {})}
+        posted = [await person.do("message", text=f"{number}", **where) for number in range(4)]
+        stamps = [one["message"]["ts"] for one in posted]
+        for bounds, texts in BOUNDS:
+            asked = {name: stamps[at] if name != "inclusive" else at for name, at in bounds.items()}
+            shown = [one["text"] for one in (await read(**place, **asked))["messages"]]
+            assert shown == (["root", *reversed(texts)] if "ts" in place else texts), bounds
 
 
 async def test_the_last_message_that_was_read_is_not_unread(person: Person, slack: SlackStandIn) -> None:

@@ -145,21 +145,16 @@ async def test_an_update_changes_attachments_and_keeps_those_that_are_not_sent(
     red, blue = ([{"color": "#f00", "text": color, "fallback": color}] for color in ("red", "blue"))
     posted = await client.chat_postMessage(channel=seed.ALERTS, text="x", attachments=red)
     place: dict[str, Any] = {"channel": seed.ALERTS, "ts": posted["ts"]}
-
-    async def shown() -> tuple[str, Any]:
+    for sent, kept in (
+        ({"text": "y"}, red),
+        ({"attachments": blue}, blue),
+        ({"text": "z", "attachments": []}, None),
+    ):
+        await client.chat_update(**place, **sent)
         (found,) = (await client.conversations_history(channel=seed.ALERTS))["messages"]
-        return found["text"], found.get("attachments")
-
-    await client.chat_update(**place, text="y")
-    assert await shown() == ("y", red)
-    await client.chat_update(**place, attachments=blue)
-    assert await shown() == ("y", blue)
-    await client.chat_update(**place, text="z", attachments=[])
-    assert await shown() == ("z", None)
-    answer = await refused(client.chat_update(**place, text="z", attachments="nonsense"))
-    assert answer["error"] == "invalid_attachments"
-    answer = await refused(client.api_call("chat.update", json=place))
-    assert answer["error"] == "no_text"
+        assert (found["text"], found.get("attachments")) == (sent.get("text", "y"), kept)
+    for wrong, error in (({"text": "z", "attachments": "nonsense"}, "invalid_attachments"), ({}, "no_text")):
+        assert (await refused(client.api_call("chat.update", json={**place, **wrong})))["error"] == error
 
 
 # A workspace without a server, whose app listens to no events.
