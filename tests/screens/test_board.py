@@ -125,3 +125,15 @@ async def test_an_account_without_inboxes_says_so_and_unknown_is_no_zero() -> No
     async with at_desk(snapshot=account(inboxes=0)) as desk:
         assert "No inboxes are connected" in desk.text
         assert "healthy" not in desk.text.splitlines()[1]
+
+
+async def test_the_arrows_read_a_lane_to_its_end_and_r_shows_a_longer_time(recorded: HistoryAccess) -> None:
+    async with at_desk(history=recorded) as desk:
+        await desk.press("4", "right", "right")
+        assert "14:31  useacme.example not known" in desk.text
+        await desk.press("left")
+        assert "14:29  useacme.example not known" in desk.text
+        for span in ("24 h", "7 days", "6 h"):
+            await desk.press("r")
+            assert f"INCIDENTS 4  {span}" in desk.text
+            assert "useacme.example not known" not in desk.text, "another time is not read yet"

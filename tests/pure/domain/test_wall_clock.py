@@ -17,7 +17,7 @@ from shared.domain.wall_clock import (
     occurrences,
     parse_recurrence,
 )
-from tests.pure.domain.clock_changes import DAY, HOUR, ClockChange, every_change, offset, sampled_changes
+from tests.pure.domain.clock_changes import DAY, HOUR, ClockChange, offset, sampled_changes
 
 STEP = timedelta(minutes=20)
 SECOND = timedelta(seconds=1)
@@ -158,13 +158,6 @@ def test_it_happens_once_and_never_early_around_each_kind_of_change(
     sampled = sampled_changes()
     assert len(sampled) > 30
     assert failing(check, sampled) == []
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(7200)
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_it_happens_once_and_never_early_around_every_change(check: Callable[[ClockChange], None]) -> None:
-    assert failing(check, every_change()) == []
 
 
 @pytest.mark.parametrize(
