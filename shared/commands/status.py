@@ -133,7 +133,7 @@ def _dns(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) -> 
         return (seen.dns.unknown("DNS"),)
     names = [in_dns(domain.domain) for domain in verdict.domains if domain.domain]
     fact = dns_overview(seen.dns.value, names, now=context.now())
-    return (fact,) if fact and fact.tone is not Tone.GOOD else ()
+    return (fact,) if fact else ()
 
 
 def _today(part: Part[StatsRow]) -> Fact:

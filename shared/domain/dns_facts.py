@@ -158,23 +158,15 @@ def advice(report: DomainReport | None, *, now: datetime) -> tuple[str, ...]:
 def dns_overview(
     reports: Mapping[str, DomainReport], domains: Collection[str], *, now: datetime
 ) -> Fact | None:
-    """The DNS of all domains of a workspace in one line; None where it has none."""
-    if not domains:
-        return None
-    own = {name: reports[name] for name in domains if name in reports}
-    broken = broken_checks(own, now=now)
+    """The DNS of all domains of a workspace in one line; None where it is known to be good."""
+    broken = broken_checks({name: reports[name] for name in domains if name in reports}, now=now)
     wrong = [f"{name} ({', '.join(checks).upper()})" for name, checks in broken.items()]
-    tones = [dns_fact(reports.get(name), now=now).tone for name in domains if name not in broken]
     # What is unknown is counted apart: it is neither good nor a problem.
-    unknown = tones.count(Tone.UNKNOWN)
-    good = len(tones) - unknown
-    parts = (
-        f"problems of {show_some(wrong, 5)}" if wrong else "",
-        f"{show_number(unknown, 'domain')} unknown" if unknown else "",
-        f"{show_number(good, 'domain')} good" if good else "",
-    )
-    tone = Tone.BAD if wrong else Tone.UNKNOWN if unknown else Tone.GOOD
-    return Fact("DNS", "; ".join(filter(None, parts)), tone=tone)
+    unknown = sum(dns_fact(reports.get(name), now=now).tone is Tone.UNKNOWN for name in domains)
+    parts = [f"problems of {show_some(wrong, 5)}"] if wrong else []
+    if unknown:
+        parts.append(f"{show_number(unknown, 'domain')} unknown")
+    return Fact("DNS", "; ".join(parts), tone=Tone.BAD if wrong else Tone.UNKNOWN) if parts else None
 
 
 def broken_checks(reports: Mapping[str, DomainReport], *, now: datetime) -> dict[str, list[str]]:

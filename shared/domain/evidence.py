@@ -123,11 +123,11 @@ def rates_data(*, sends: int | None, replies: int | None, positive: int | None) 
     return data
 
 
-def wilson(part: float, whole: float, z: float = Z) -> tuple[float, float]:
+def wilson(part: float, whole: float) -> tuple[float, float]:
     """The Wilson score interval of a share (Wilson 1927), within 0 and 1."""
-    share, square = part / whole, z * z
+    share, square = part / whole, Z * Z
     centre = (share + square / (2 * whole)) / (1 + square / whole)
-    half = z / (1 + square / whole) * math.sqrt(share * (1 - share) / whole + square / (4 * whole * whole))
+    half = Z / (1 + square / whole) * math.sqrt(share * (1 - share) / whole + square / (4 * whole * whole))
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
@@ -205,12 +205,10 @@ def contest(groups: Iterable[tuple[str, Rate | None]]) -> Contest | None:
     )
 
 
-def changed(now: Rate | None, before: Rate | None) -> bool:
+def changed(now: Rate, before: Rate) -> bool:
     """True if chance is an unlikely reason for the difference of two rates (under 5%, both directions)."""
-    if now is None or before is None or not (now.enough and before.enough):
-        return False
-    higher = chance_higher(now, before)
-    return not (1 - SURE) / 2 <= higher <= 1 - (1 - SURE) / 2
+    lean = abs(chance_higher(now, before) - 1 / 2)
+    return now.enough and before.enough and lean > SURE / 2
 
 
 def show_rate_change(now: Rate | None, before: Rate | None) -> str:

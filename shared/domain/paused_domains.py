@@ -8,21 +8,22 @@ from shared.text.formats import show_rate
 
 BOUNCE = "bounce"
 _COMPLAINTS = ("complain", "spam", "unsubscri", "opt-out", "opt out")
-_REASONS = (BOUNCE, *_COMPLAINTS)
 _REST = "Let the inboxes rest: each restarts with a small daily limit."
 
 
 def advice(reason: str, *, bounced: int, left: int) -> str:
     """The advice by the service's reason; without one, by what clearly more came of: bounces, or leads that left."""
     given = reason.casefold()
+    complained, bounces = any(word in given for word in _COMPLAINTS), BOUNCE in given
     # The service's own word counts before what the deliveries suggest.
-    by_service = any(word in given for word in _REASONS)
-    if any(word in given for word in _COMPLAINTS) or (not by_service and clearly_more(left, bounced)):
+    if not (complained or bounces):
+        complained, bounces = clearly_more(left, bounced), clearly_more(bounced, left)
+    if complained:
         return (
             "review what its sequences say and who receives them, and pause those that draw complaints. "
             + _REST
         )
-    if BOUNCE in given or (not by_service and clearly_more(bounced, left)):
+    if bounces:
         return (
             "verify the addresses in its sequences before you send more, and remove those that bounce. "
             + _REST
