@@ -11,12 +11,12 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from shared.settings.declarations import FIELDS, VARIABLES, SettingPath, in_file, keys_of
+from shared.settings.declarations import FIELDS, SECRETS, VARIABLES, SettingPath, in_file, keys_of
 from shared.settings.model import Origin, Settings, UnknownWorkspace
 from shared.settings.sections import (
     DEFAULT,
@@ -26,9 +26,9 @@ from shared.settings.sections import (
     WorkspaceSection,
     workspace_tables,
 )
-from shared.settings.sources import SettingProblem, Sources
 from shared.settings.value_types import CLAIM, MEMBERS
 from shared.storage.config_file import FILE_NAME, UntrustedFile, find_config
+from shared.storage.secret_file import SUFFIX, SecretFile, SecretUnusable, named_file, secret_files
 
 __all__ = [
     "CLAIM",
@@ -71,6 +71,14 @@ class Need(StrEnum):
 
 START = "Run `outreach init --interactive`. No account? `outreach demo`."
 """The advice for people who have no key yet."""
+
+
+class SettingProblem(NamedTuple):
+    """A mistake in one setting and its fix, which is empty if the problem says it."""
+
+    name: str
+    problem: str
+    fix: str = ""
 
 
 class SettingsError(Exception):
@@ -142,6 +150,61 @@ def load(
     return settings
 
 
+class Sources:
+    """Puts variables and secrets from files into what the settings file gave, and knows where each value is from.
+
+    The environment (variables, `…_FILE`, credentials) wins over the file. Two sources of the same rank are a
+    problem: which one is current, only a person knows.
+    """
+
+    def __init__(self, given: dict[str, Any], environ: Mapping[str, str]) -> None:
+        self.problems: list[SettingProblem] = []
+        self.names: dict[SettingPath, str] = {}
+        """The variable or file that gave each value that isn't in the settings file itself."""
+        self.unread: set[SettingPath] = set()
+        """The settings that were given, but can't be used."""
+        self.files: list[Path] = []
+        self._given, self._environ = given, environ
+        named = given.get("workspaces")
+        names = named if isinstance(named, dict) else ()
+        own = [path[-1] for path in SECRETS if path[0] == "workspaces"]
+        for path in (*VARIABLES, *(("workspaces", name, key) for name in names for key in own)):
+            try:
+                self._take(path)
+            except SecretUnusable as why:
+                self._reject(path, why.named_by, why.problem, why.fix)
+
+    def _take(self, path: SettingPath) -> None:
+        """Set a setting from its only source: a variable, or a file. Raises `SecretUnusable`."""
+        *tables, key = path
+        table: Any = self._given
+        for name in tables:
+            table = table.setdefault(name, {}) if isinstance(table, dict) else None
+        if not isinstance(table, dict):  # which is told as a mistake of the file
+            return
+        variable, key_file = VARIABLES.get(path, ""), key + SUFFIX.lower()
+        origins: list[str | SecretFile] = [variable] if self._environ.get(variable, "").strip() else []
+        if not variable or path in SECRETS:
+            # A credential of a workspace is named like its place in the file.
+            origins += secret_files(variable or ".".join(path), self._environ)
+            named = table.pop(key_file, None)
+            if named is not None and not origins:
+                origins = [in_file(path)] if table.get(key) else []
+                origins.append(named_file(in_file((*tables, key_file)), named))
+        if len(origins) > 1:
+            problem = f"is set more than once: {' and '.join(map(str, origins))}."
+            self._reject(path, variable or in_file(path), problem, "Keep one of them.")
+            return
+        for origin in origins:
+            table[key] = origin.read() if isinstance(origin, SecretFile) else self._environ[origin]
+            self.files += [origin.path] if isinstance(origin, SecretFile) else []
+            self.names[path] = str(origin)
+
+    def _reject(self, path: SettingPath, name: str, problem: str, fix: str) -> None:
+        self.problems.append(SettingProblem(name, problem, fix))
+        self.unread.add(path)
+
+
 def _missing(given: Mapping[str, Any], *, needs: Collection[Need]) -> Iterator[SettingPath]:
     slack = given.get("slack")
     slack = slack if isinstance(slack, dict) else {}
@@ -161,9 +224,8 @@ def _missing(given: Mapping[str, Any], *, needs: Collection[Need]) -> Iterator[S
 
 def _absent(*path: str) -> SettingProblem:
     field = FIELDS[path if path in FIELDS else path[-1:]]
-    example = str((field.examples or [""])[0])
-    example = "" if example.startswith("the ") else f", e.g. {example}"
-    fix = f"{field.description} Set it, or {in_file(path)} in {FILE_NAME}{example}"
+    (example,) = field.examples or [""]
+    fix = f"{field.description} Set it, or {in_file(path)} in {FILE_NAME}, e.g. {example}"
     return SettingProblem(VARIABLES.get(path) or in_file(path), "is missing.", fix)
 
 
@@ -171,9 +233,9 @@ def _explain(details: ErrorDetails, names: Mapping[SettingPath, str]) -> Setting
     """Name, problem and fix of one refusal; never the value that was given."""
     place = tuple(part for part in details["loc"] if part != "[key]")
     path = tuple(map(str, place))
-    variable = next((v for length in (1, 2) if (v := VARIABLES.get(path[:length]))), "")
-    name = f"{variable} ({in_file(place)} in the file)" if variable else f"{in_file(place)} (in the file)"
-    name = next((names[path[:length]] for length in (1, 2, 3) if path[:length] in names), name)
+    # A mistake within a list is one of the setting that has the list.
+    sources = (names[path[:length]] for length in (1, 2, 3) if path[:length] in names)
+    name = next(sources, f"{in_file(place)} (in the file)")
     if details["type"] in _UNKNOWN:
         return SettingProblem(name, "is not a setting.", _suggestion(path, details))
     context = details.get("ctx", {})

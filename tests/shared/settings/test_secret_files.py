@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from shared.settings import Settings, load
+from shared.settings import SettingProblem, Settings, load
 from shared.settings.declarations import FIELDS, SECRETS, VARIABLES
-from shared.settings.sources import SettingProblem
 from shared.storage.secret_file import LARGEST_BYTES
 from tests.shared.settings.environments import ALL, GOOD, refusal
 
