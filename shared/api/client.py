@@ -36,7 +36,6 @@ REMEMBERED_LEADS = 50_000
 """The last leads that are remembered to show none twice; a list does not shift further than that."""
 STALE_PAGES = 10
 """Pages without a new lead after which a list ends that would never end."""
-WORTH_LOGGING_SECONDS = 0.01
 TOO_LATE_SECONDS = 0.08
 """After its turn, at which a request takes another one; less than the interval between two."""
 LARGE_BODY_BYTES = 100_000
@@ -268,13 +267,10 @@ class OutreachClient:
                     if final.argument and self._explain is not None:
                         final.own_hint = self._explain(final.argument)
                     raise final from error.__cause__
-                # Without the message, which may quote what was sent.
-                name = " ".join(filter(None, (type(error).__name__, str(error.status or ""))))
             else:
                 attempts().answered += 1
                 return value, uncertain
             self.counts.retried += 1
-            LOG.debug("%s: %s, repeated in %.2f s", request.endpoint, name, delay)
             await asyncio.sleep(delay)
 
     async def _attempt(
@@ -291,19 +287,16 @@ class OutreachClient:
             # Beyond that, others have gone in the meantime, and only its own turn is safe.
             await (self._pacer.late(seconds) if seconds < TOO_LATE_SECONDS else turn())
 
-        began = time.monotonic()
         await turn()
         self.counts.requests += 1
-        waited = time.monotonic() - began
-        if waited > WORTH_LOGGING_SECONDS:
-            LOG.debug("%s: waited %.2f s for the rate limit", request.endpoint, waited)
+        began = time.monotonic()
         waiting = attempts().waiting
         waiting.append(request.endpoint)
         try:
             reply = await self._http.exchange(request, deadline=deadline, timeout=self._timeout, late=late)
         finally:
             waiting.remove(request.endpoint)
-        took = time.monotonic() - began - waited
+        took = time.monotonic() - began
         LOG.debug("%s: %d, %d bytes in %.3f s", request.endpoint, reply.status, len(reply.body), took)
         self.service_time = read_date(reply.headers.get("date", "")) or self.service_time
         try:

@@ -23,8 +23,6 @@ Overrides = Mapping[str, str]
 
 NONE: Overrides = {}
 KEYS_SHOWN = 12
-MOST_SKIPPED = 1000
-"""Leads of one request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +105,7 @@ def added(body: Any) -> AddResult:
 
 
 def _skipped(listed: Any) -> Iterator[Skipped]:
-    """The leads that weren't added; of a mere count, as many that nothing is known of."""
-    if isinstance(listed, int):
-        listed = [None] * min(listed, MOST_SKIPPED)
+    """The leads that weren't added."""
     for item in listed if isinstance(listed, list) else ():
         text = as_text(item)
         is_address = text is not None and "@" in text

@@ -27,8 +27,6 @@ NOTHING_DONE = (501, 503)
 """Errors of the service's own that say it carried nothing out."""
 LATER = (408, 425)
 """Refusals that are really a request to come again."""
-LONGEST_INTEGER = 1000
-"""Digits; Python converts some more, but not as many as a hostile service may send."""
 
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
@@ -133,25 +131,16 @@ def decipher(reply: Reply, request: Request) -> Any:
 
 
 def parse_json(body: bytes) -> Any:
-    """JSON in UTF-8, with or without BOM; raises ValueError for anything else, also for nesting without end.
+    """JSON in UTF-8, with or without BOM; raises ValueError for anything else, also for nesting or digits without end.
 
-    Integers too long to convert stay text, and lone surrogates, which can't be encoded, are replaced.
+    Lone surrogates, which can't be encoded, are replaced.
     """
     text = body.decode("utf-8-sig")
     try:
-        try:
-            value = json.loads(text)
-        except json.JSONDecodeError:
-            raise
-        except ValueError:  # of an integer; reading each of them with a function is slower
-            value = json.loads(text, parse_int=_integer)
+        value = json.loads(text)
         return _encodable(value) if SURROGATE.search(text) else value
     except RecursionError:
         raise ValueError("nested too deeply") from None
-
-
-def _integer(digits: str) -> int | str:
-    return int(digits) if len(digits) <= LONGEST_INTEGER else digits
 
 
 def _encodable(value: Any) -> Any:

@@ -183,7 +183,6 @@ def test_a_row_of_stats_is_called_by_its_name_and_keeps_its_id(
         ([{"email": "a@b.io", "reason": "duplicate"}], [("a@b.io", "duplicate")]),
         ([{"lead": {"email": "a@b.io"}, "error": {"code": "blocklisted"}}], [("a@b.io", "blocklisted")]),
         (["a@b.io"], [("a@b.io", None)]),
-        (2, [(None, None)] * 2),
     ],
 )
 def test_what_was_skipped_is_read(skipped: Any, read: list[tuple[str | None, str | None]]) -> None:
