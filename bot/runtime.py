@@ -49,15 +49,12 @@ class Supervisor:
         self._expected, self._first_pause, self._longest_pause = expected, first_pause, longest_pause
         self._tasks: dict[str, _Task] = {}
 
-    @property
-    def failing(self) -> Mapping[str, str]:
-        return {name: task.error for name, task in self._tasks.items() if task.failures >= FAILING}
-
     def problems(self) -> Sequence[str]:
         """The failing tasks as sentences, for `status`."""
         return [
-            f"{name} failed {self._tasks[name].failures} times in a row: {error}"
-            for name, error in self.failing.items()
+            f"{name} failed {task.failures} times in a row: {task.error}"
+            for name, task in self._tasks.items()
+            if task.failures >= FAILING
         ]
 
     @property

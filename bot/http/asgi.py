@@ -213,8 +213,7 @@ class ReplyPage:
         name = self.cards.read_token(token, now=self.now())
         if not name:
             return await answer(send, 404)
-        alert = await self.store.alerts.find(name)
-        is_expected = scope["method"] == "GET" and await self._is_expected(alert)
+        is_expected = scope["method"] == "GET" and await self._is_expected(name)
         alert = await self.store.alerts.find(name)
         link = answer_link(alert.event) if alert else ""
         if alert is None or not link:  # it was forgotten, or its text was deleted
@@ -226,10 +225,10 @@ class ReplyPage:
             send, 200, body.encode(), content_type=b"text/html; charset=utf-8", headers=_PRIVATE
         )
 
-    async def _is_expected(self, alert: Alert | None) -> bool:
+    async def _is_expected(self, name: str) -> bool:
         """True if the person who has the reply has just clicked; waits for a click that is under way."""
         deadline = time.monotonic() + CLICK_WITHIN_SECONDS
-        while alert is not None and alert.state is not State.DONE:
+        while (alert := await self.store.alerts.find(name)) is not None and alert.state is not State.DONE:
             if alert.mail_until is not None and alert.mail_until > self.now():
                 return await self.store.alerts.take_visit(alert.id)
             if time.monotonic() >= deadline or self._waiting >= MOST_WAITING:
@@ -239,7 +238,6 @@ class ReplyPage:
                 await asyncio.sleep(LOOK_SECONDS)
             finally:
                 self._waiting -= 1
-            alert = await self.store.alerts.find(alert.id)
         return False
 
 

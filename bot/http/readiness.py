@@ -122,7 +122,7 @@ class ReadinessProbe:
             "workspaces": {name: {"api": state} for name, state in self._api.items()},
         }
         routing = unrouted is not None and unrouted < UNROUTED_SECONDS
-        return routing and not self._core.supervisor.failing and not self._secrets.missing, state
+        return routing and not self._core.supervisor.problems() and not self._secrets.missing, state
 
     async def _database(self) -> Mapping[str, Any]:
         """Read the state of the database; requests that come together share one look."""

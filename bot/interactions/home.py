@@ -178,13 +178,14 @@ class HomeTab:
 
     def __init__(self, core: Core, *, cache: WorkspaceCache) -> None:
         self._settings, self._store, self._slack = core.settings, core.store, core.slack
-        self._directory, self._cache, self._visitors = core.directory, cache, set[str]()
+        self._directory, self._cache, self.visitors = core.directory, cache, set[str]()
+        """Who has seen it since the bot started."""
 
     async def show(self, user: str, *, fresh: bool = False) -> None:
         """Publish it; `fresh`: the person sees it already, and wants to know what is so now."""
-        if not fresh and user not in self._visitors:
+        if not fresh and user not in self.visitors:
             await self._publish(user, _tab(LOADING))
-        self._visitors.add(user)
+        self.visitors.add(user)
         person = await self._directory.find(user)
         standing = Standing(person=person, rules=self._settings.roles)
         if standing.reach is Reach.EVERYTHING:
@@ -194,11 +195,6 @@ class HomeTab:
         else:
             why = _OUTSIDE if person.is_known else _UNKNOWN_PERSON
             await self._publish(user, _tab(Card(title="Outreach", text=(why,))))
-
-    async def refresh(self, user: str) -> None:
-        """Publish it again to who has seen it since the bot started."""
-        if user in self._visitors:
-            await self.show(user)
 
     async def _publish(self, user: str, tab: View) -> None:
         try:

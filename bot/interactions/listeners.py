@@ -217,8 +217,8 @@ class Listeners(AsyncMiddleware):
         answer = await self._answers.run(answering, origin)
         if origin.is_home:
             await self._home.show(origin.user, fresh=True)
-        elif answer.public or answer.on_card:
-            await self._home.refresh(origin.user)
+        elif (answer.public or answer.on_card) and origin.user in self._home.visitors:
+            await self._home.show(origin.user)
 
     async def _command(self, body: Body, origin: Origin) -> None:
         """`/outreach …`."""

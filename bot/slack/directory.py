@@ -317,11 +317,9 @@ class UserDirectory:
     def known_name(self, channel: str) -> str:
         """`#sales`, as far as it was asked before, for people of any channel; else the id."""
         place: Channel | None = self._known("channel", channel)
-        if place is None or not (place.name or place.person):
+        if place is None or place.is_private or not place.name:
             return f"Channel {channel}"
-        if place.person:
-            return f"Conversation {channel}"
-        return f"Private channel {channel}" if place.is_private else f"#{place.name}"
+        return f"#{place.name}"
 
     async def permalink(self, channel: str, ts: str) -> str:
         """The address of a message; empty where Slack does not tell."""

@@ -14,12 +14,12 @@ from sandbox.service.api import guard
 from shared.commands import run
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
-from tests.bot.harness import TRANSPORTS, BotHarness, bot_inside, interested, open_harness
+from tests.bot.harness import BotHarness, bot_inside, interested, open_harness
 from tests.bot.manual_clock import ManualClock, arrive, post_all
 from tests.kit.databases import migrated_file, migrated_postgresql
 from tests.kit.pace import UnpacedBudget
 from tests.kit.team import HASTE
-from tests.kit.waiting import BOUND_SECONDS, until
+from tests.kit.waiting import BOUND_SECONDS
 
 
 @pytest.fixture(autouse=True)
@@ -41,21 +41,13 @@ async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
         yield opened
 
 
-@pytest.fixture(params=TRANSPORTS)
-async def connected_bot(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BotHarness]:
-    """Slack and a bot in this process that posts twenty messages a second, over each transport."""
+@pytest.fixture
+async def connected_bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
+    """Slack and a bot in this process that posts twenty messages a second."""
     async with open_harness(tmp_path) as opened:
         await opened.control("settings", messages_per_second=0)
-        if request.param == "socket":
-            opened.use_socket_mode()
         async with bot_inside(opened, pace=HASTE):
-            if request.param == "socket":
-                await until(lambda: _is_connected(opened))
             yield opened
-
-
-async def _is_connected(bot: BotHarness) -> bool:
-    return bool(bot.slack.sockets.ready)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-import pytest
 
 from bot.app import Bot
 from bot.slack.socket_mode import SocketTimeouts
@@ -33,10 +32,6 @@ from tests.kit.waiting import BOUND_SECONDS, until
 CHANNEL = seed.ALERTS
 START_BOUND = 60.0
 """Seconds for the start of a process: on a machine that is busy with other things it takes many."""
-TRANSPORTS = ("http", pytest.param("socket", marks=pytest.mark.e2e))
-"""How Slack reaches the bot. The same tests over Socket Mode take as long again; what is its own is in
-tests/bot/slack/test_socket_mode.py."""
-SLOW = "This is taking longer than usual"
 
 
 def interested(number: int = 0, **changes: Any) -> bytes:
@@ -125,17 +120,11 @@ class BotHarness(Installation):
         found = [one for one in done["answers"] if one["ts"] not in before and not _is_reply(one)]
         if done["answers"] and not found:
             return [dict(await until(lambda: self._answer_beside(before)))]
-        if any(one["text"].startswith(SLOW) for one in found):  # on a busy machine
-            return [dict(await until(lambda: self._answer_after(found[-1])))]
         return found
 
     async def _answer_beside(self, before: set[str]) -> dict[str, Any] | None:
         later = [one for one in await self.messages() if one["ts"] not in before]
         return next((one for one in later if one["by_app"] and not _is_reply(one)), None)
-
-    async def _answer_after(self, slow: Mapping[str, Any]) -> dict[str, Any] | None:
-        later = [one for one in await self.messages(slow["channel"]) if one["ts"] > slow["ts"]]
-        return next((one for one in later if one["by_app"]), None)
 
 
 def _is_reply(message: Mapping[str, Any]) -> bool:

@@ -64,7 +64,7 @@ async def test_a_task_that_recovers_no_longer_counts_as_failing() -> None:
 
     async with supervisor.running("task", run):
         await until(lambda: asyncio.sleep(0, result=runs > FAILING))
-        await until(lambda: asyncio.sleep(0, result=not supervisor.failing))
+        await until(lambda: asyncio.sleep(0, result=not supervisor.problems()))
         assert supervisor.state["task"]["restarts"] == FAILING
 
 
@@ -79,7 +79,7 @@ async def test_an_unresponsive_peer_is_no_failure_of_the_task() -> None:
 
     async with supervisor.running("task", run):
         await until(lambda: asyncio.sleep(0, result=runs > FAILING))
-    assert not supervisor.failing
+    assert not supervisor.problems()
 
 
 async def test_a_task_is_cancelled_and_waited_for_at_the_end() -> None:
