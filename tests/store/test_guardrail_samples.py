@@ -33,7 +33,7 @@ async def test_thinning_ten_times_as_many_inboxes_takes_ten_times_the_work(
 ) -> None:
     found: list[DatabaseWork] = []
     async with open_store(url, clock=clock) as store:
-        for inboxes in (50, 500):
+        for inboxes in (20, 200):
             clock.now += 5 * DAY
             counts(store, inboxes, day=int(clock.now // DAY) - 4)
             with database_work(store.database.engine) as work:
@@ -42,9 +42,9 @@ async def test_thinning_ten_times_as_many_inboxes_takes_ten_times_the_work(
         kept = await store.guardrails.samples("default", clock.now - 5 * DAY)
     few, many = found
     assert {one.sends for one in kept} == {3, 7}  # the last of each hour
-    assert len(kept) == 2 * 500
+    assert len(kept) == 2 * 200
     assert many.rows <= LINEAR * few.rows
-    assert 0 <= many.written - few.written - 2 * 3 * (500 - 50) < SLOTS
+    assert 0 <= many.written - few.written - 2 * 3 * (200 - 20) < SLOTS
     assert many.statements <= LINEAR * few.statements
     assert many.most_written <= AT_ONCE + 1  # until when all is thinned
 

@@ -21,11 +21,10 @@ from tests.kit.team import HASTE
 from tests.kit.waiting import until
 
 
-@pytest.mark.parametrize("path", ["/proc/version", "/proc/none/bot.db"])
-async def test_a_file_that_cannot_be_written_is_refused_with_what_to_do(path: str) -> None:
-    """Not even root can write to these."""
+async def test_a_file_that_cannot_be_written_is_refused_with_what_to_do() -> None:
+    """Not even root can write to this."""
     with pytest.raises(RecordsUnavailable, match=r"can't be opened: .*Make the file and its folder writable"):
-        async with open_store(parse_url(f"sqlite:///{path}")):
+        async with open_store(parse_url("sqlite:////proc/none/bot.db")):
             pass
 
 

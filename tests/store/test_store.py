@@ -49,21 +49,21 @@ async def test_several_openings_at_once_migrate_once(empty: sa.URL) -> None:
 async def test_processes_that_look_at_the_same_deliveries_at_once_count_every_arrival_once(
     store: Store,
 ) -> None:
-    batch = [Arrival(workspace="default", body=interested(n), at=1.0) for n in range(60)]
+    batch = [Arrival(workspace="default", body=interested(n), at=1.0) for n in range(20)]
     # In both orders, so that processes differ in which arrivals they meet first.
-    groups = [batch if number % 2 else batch[::-1] for number in range(12)]
+    groups = [batch if number % 2 else batch[::-1] for number in range(6)]
     await asyncio.gather(*(store.arrivals.append(group) for group in groups))
 
     async def look() -> int:
         text = 0
-        while news := await store.deliveries.route(routes().decide, limit=25):
+        while news := await store.deliveries.route(routes().decide, limit=9):
             text += sum(pending.is_new for pending, _ in news)
         return text
 
-    assert sum(await asyncio.gather(*(look() for _ in range(4)))) == 60
+    assert sum(await asyncio.gather(*(look() for _ in range(4)))) == 20
 
     seen = await store.database.read(lambda tx: tx.scalars(sa.select(schema.deliveries.c.seen)).all())
-    assert [*seen] == [12] * 60
+    assert [*seen] == [6] * 20
 
 
 def test_the_steady_clock_never_goes_back_and_follows_forwards() -> None:

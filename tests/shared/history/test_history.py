@@ -131,7 +131,7 @@ async def test_the_past_can_be_looked_at_as_it_was(history: History) -> None:
     polls = {}
     for minutes in (0, 1, 2, 60):
         at = NOW + timedelta(minutes=minutes)
-        crowd = tuple(Inbox(email=f"{n}@x.com", health_score=90 - minutes) for n in range(1001))
+        crowd = tuple(Inbox(email=f"{n}@x.com", health_score=90 - minutes) for n in range(401))
         made = replace(
             snapshot(at),
             inboxes=Reading(value=crowd, read_at=at),  # written in several pieces

@@ -62,7 +62,7 @@ async def test_a_database_that_is_lost_costs_all_but_a_fifth_of_the_rate(
     assert "a fifth of the rate" in caplog.text
 
 
-@pytest.mark.parametrize("kept", ["nonsense", "[]", "{}", '{"interval": 1, "sent": [], "moon": 2}', "\0"])
+@pytest.mark.parametrize("kept", ["nonsense", '{"interval": 1, "sent": [], "moon": 2}'])
 async def test_a_row_that_cannot_be_read_begins_afresh_after_a_second(tmp_path: Path, kept: str) -> None:
     url, path = make_url(f"sqlite:///{tmp_path}/state/outreach.db"), tmp_path / "state" / "budget-k.json"
     async with SharedBudget(url, key="k") as budget:
