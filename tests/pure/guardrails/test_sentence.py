@@ -152,7 +152,7 @@ def test_a_rule_with_any_names_is_read_back_from_its_own_sentence(
         ("tell when bounces > 5 in 31d", "A window must be between 1h and 30d."),
         ("notify about sequence when health < 60", "Health belongs to inboxes and domains"),
         ("tell for 4h when bounces > 5 in 1h", "Only a pause can have a length."),
-        ("tell when bounces > 5 in 1h, at most 2 sequences at once", "Only a rule that pauses can limit"),
+        ("tell when bounces > 5 in 1h, at most 1 sequence at once", "Only a rule that pauses can limit"),
         ("tell when health < 101", "A health score must be between 0 and 100."),
         (
             f'pause sequence "{"x" * 500}" when bounces > 5% in 24h',
