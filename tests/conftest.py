@@ -38,6 +38,7 @@ structlog.configure(
 )
 
 LONG = 200.0
+"""Seconds: a test that may take longer begins before the others."""
 LONGEST_MODULES = {
     "test_month",
     "test_walk",
@@ -46,7 +47,6 @@ LONGEST_MODULES = {
     "test_whole_pages",
 }
 """Whose tests take seconds each."""
-"""Seconds: a test that may take longer begins before the others."""
 
 os.umask(0o022)  # a settings file that its group can write is refused, and some systems make all files so
 os.environ["XDG_STATE_HOME"] = _STATE = tempfile.mkdtemp(prefix="outreach-tests-")

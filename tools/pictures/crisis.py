@@ -15,11 +15,12 @@ from shared.api.client import OutreachClient
 from shared.api.event_kinds import INTERESTED, PAUSED
 from shared.api.events import Event, read_event
 from shared.api.models import Page
-from shared.api.pace import BudgetState, LocalBudget, Priority
+from shared.api.pace import BudgetState
 from shared.domain.paused_domains import pause_reason
 from shared.domain.reply_queue import QueuedReply
 from shared.domain.snapshot import SOURCES, Reading, Snapshot
 from shared.records.records import DomainPast, DomainPause
+from tests.kit.pace import NoPacing
 from tui.model.board import DomainFacts
 
 START = datetime(2026, 11, 18, 8, 0, tzinfo=UTC)
@@ -31,13 +32,6 @@ STEP = 0.25
 KINDS = (INTERESTED, PAUSED, "lead.bounced", "lead.unsubscribed")
 REPLIES = (1.5, 3.0, 4.25, 5.5, 6.0, 6.75)
 """Hours at which a lead replies with interest."""
-
-
-class Unpaced(LocalBudget):
-    """Lets every request go at once: the service's own limit is off, and it is read nine hundred times."""
-
-    async def reserve(self, *, priority: Priority = Priority.NORMAL, deadline: float | None = None) -> None:
-        pass
 
 
 Events = Sequence[tuple[datetime, Event]]
@@ -65,7 +59,8 @@ async def play() -> Mapping[float, Moment]:
         # Nothing listens there: what waits for this subscriber is what a bot would have recorded.
         service.deliveries.subscribe(workspace=1, url="http://127.0.0.1:9/", events=KINDS, now=service.now())
         key = service.api_keys["acme"]
-        async with OutreachClient(base_url=service.base_url, api_key=key, pacer=Unpaced()) as client:
+        # The service's own limit is off too: it is read nine hundred times.
+        async with OutreachClient(base_url=service.base_url, api_key=key, pacer=NoPacing()) as client:
             for number in range(int(OVER / STEP) + 1):
                 hours = number * STEP
                 service.clock.advance(at(hours).timestamp() - service.now())

@@ -14,7 +14,7 @@ from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
 from bot.cards import CardSettings
 from bot.interactions import home
-from bot.interactions.home import HomeState
+from bot.interactions.home import HomeState, Place
 from shared.api.event_kinds import INTERESTED
 from shared.api.events import Event, EventLead
 from shared.api.models import Inbox
@@ -22,6 +22,7 @@ from shared.domain.alert import Alert
 from shared.domain.card import Card, Fact
 from shared.domain.health import roll_up
 from shared.records.audit import Actor, AuditEntry, Before
+from shared.store.history import UnclaimedReplies
 from tests.shared.harness import NOW
 
 SENT = "Q3 Founders"
@@ -95,18 +96,22 @@ def _home() -> Mapping[str, Any]:
             ("cleo", 71.0, "active"),
         )
     ]
-    names = ("acme", "globex", "initech", "umbrella")
-    waiting = (replace(MAYA, workspace="acme"), replace(TOM, workspace="globex"))
+    places = [
+        Place(
+            name=name,
+            unclaimed=UnclaimedReplies(count=int(name in {"acme", "globex"})),
+            paused={"tryinitech.example": NOW - timedelta(hours=3)} if name == "initech" else {},
+            domains=roll_up(boxes),
+        )
+        for name in ("acme", "globex", "initech", "umbrella")
+    ]
     return home.view(
         HomeState(
             now=NOW,
-            workspaces=names,
-            waiting=waiting,
-            unclaimed={"acme": 1, "globex": 1},
+            places=places,
+            waiting=(replace(MAYA, workspace="acme"), replace(TOM, workspace="globex")),
             claims=[replace(SVEN, workspace="acme")],
             cards=CardSettings(several=True),
-            paused={("initech", "tryinitech.example"): NOW - timedelta(hours=3)},
-            domains={name: roll_up(boxes) for name in names},
         )
     )
 
