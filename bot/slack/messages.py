@@ -118,7 +118,7 @@ class MessageSender:
         # Begun later than this, it would be cut off while Slack works on it.
         while (remaining := deadline - boot_time()) >= self._timeout / 2:
             try:
-                answer = await self._slack.call_once(POST, seconds=remaining, **call)
+                answer = await self._slack.request(POST, remaining, call)
             except SlackError as error:
                 outcome = outcome_of(error)
                 if (simpler := plainer_body(POST, call, error)) is not None:

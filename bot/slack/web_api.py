@@ -31,8 +31,6 @@ POST = "chat.postMessage"
 NO_UNFURL = {"unfurl_links": False, "unfurl_media": False}
 SECONDS = 10.0
 """The default timeout of a call."""
-DATE_SECONDS = 30.0
-"""The Date of an answer counts so long."""
 LONGEST_RETRY_WAIT = 10.0
 """Seconds that a call waits at most before it is repeated after a 429."""
 MOST_DETAILS = 5
@@ -84,8 +82,8 @@ class WebApi:
         self.scopes: frozenset[str] = frozenset()
         """The scopes of the token; empty until auth.test has answered."""
         self._direct_channels: dict[str, str] = {}
-        self._date: float | None = None
-        self._date_read = 0.0
+        self._server_booted: float | None = None
+        """The start of this machine by Slack's clock."""
 
     async def call(
         self, method: str, *, seconds: float = SECONDS, retry: bool = False, **body: Any
@@ -96,7 +94,7 @@ class WebApi:
         """
         while True:
             try:
-                return await self.call_once(method, seconds=seconds, **body)
+                return await self.request(method, seconds, body)
             except SlackError as error:
                 if (simpler := plainer_body(method, body, error)) is not None:
                     body = simpler
@@ -105,16 +103,6 @@ class WebApi:
                     raise
                 retry = False
                 await asyncio.sleep(min(LONGEST_RETRY_WAIT, error.retry_after))
-
-    async def call_once(self, method: str, *, seconds: float = SECONDS, **body: Any) -> AsyncSlackResponse:
-        answer = await self._request(method, seconds, body)
-        if method == POST and is_user(body["channel"]) and isinstance(answer.get("channel"), str):
-            self._direct_channels[body["channel"]] = answer["channel"]
-        if method == "auth.test":
-            self.identity = answer.data if isinstance(answer.data, dict) else {}
-            granted = answer.headers.get("X-OAuth-Scopes") or ""
-            self.scopes = frozenset(filter(None, map(str.strip, granted.split(","))))
-        return answer
 
     async def message_channel(self, channel: str, *, posting: bool = False) -> str:
         """The channel of messages to `channel`, which may be a person: then their direct messages with the bot.
@@ -136,23 +124,23 @@ class WebApi:
         return self._direct_channels[channel]
 
     async def read(self, method: str, *, seconds: float = SECONDS, **query: Any) -> AsyncSlackResponse:
-        return await self._request(method, seconds, query, reads=True)
+        return await self.request(method, seconds, query, reads=True)
 
     async def server_time(self) -> float:
-        """The time by Slack's clock, Unix seconds: what its answers say, at most half a minute old, or requested again."""
-        if self._date is None or boot_time() - self._date_read > DATE_SECONDS:
+        """The time by Slack's clock, Unix seconds, as its answers have told it."""
+        if self._server_booted is None:
             await self.call("auth.test")
-        if self._date is None:
-            return time.time()
-        return self._date + boot_time() - self._date_read
+        return time.time() if self._server_booted is None else self._server_booted + boot_time()
 
-    async def _request(
-        self, method: str, seconds: float, body: dict[str, Any], *, reads: bool = False
+    async def request(
+        self, method: str, seconds: float, body: Mapping[str, Any], *, reads: bool = False
     ) -> AsyncSlackResponse:
-        if is_user(body.get("channel") or ""):
-            body = {**body, "channel": await self.message_channel(body["channel"], posting=method == POST)}
+        """Call a method once, in this form."""
+        to, placed = str(body.get("channel") or ""), dict(body)
+        if is_user(to):
+            placed["channel"] = await self.message_channel(to, posting=method == POST)
         metrics.SLACK_CALLS.labels(method).inc()
-        sent = {"http_verb": "GET", "params": body} if reads else {"json": body}
+        sent = {"http_verb": "GET", "params": placed} if reads else {"json": placed}
         try:
             answer = await asyncio.wait_for(self.client.api_call(method, **sent), seconds)
         except _FAILURES as error:
@@ -163,6 +151,12 @@ class WebApi:
         if not isinstance(answer.data, dict):
             raise SlackError(ODD_ANSWER, status=200)
         self._note_date(answer.headers)
+        if method == POST and is_user(to) and isinstance(answer.get("channel"), str):
+            self._direct_channels[to] = answer["channel"]
+        if method == "auth.test":
+            self.identity = answer.data
+            granted = answer.headers.get("X-OAuth-Scopes") or ""
+            self.scopes = frozenset(filter(None, map(str.strip, granted.split(","))))
         return answer
 
     def _note_date(self, headers: Mapping[str, str]) -> None:
@@ -170,7 +164,7 @@ class WebApi:
             date = parsedate_to_datetime(headers.get("Date") or "").timestamp()
         except (ValueError, OverflowError):
             return
-        self._date, self._date_read = date, boot_time()
+        self._server_booted = date - boot_time()
 
 
 @asynccontextmanager
@@ -245,13 +239,10 @@ def _refusal(answer: WebhookResponse) -> SlackError | None:
 
 
 def _details(data: Mapping[str, Any]) -> list[str]:
-    """Slack's sentences: `response_metadata.messages`, or `errors` with their JSON pointers."""
+    """Slack's sentences: `response_metadata.messages`, or `errors`."""
     metadata = data.get("response_metadata")
     messages = (metadata.get("messages") if isinstance(metadata, dict) else None) or data.get("errors")
-    return [
-        f"{line.get('message')} [json-pointer:{line.get('pointer')}]" if isinstance(line, dict) else str(line)
-        for line in (messages[:MOST_DETAILS] if isinstance(messages, list) else ())
-    ]
+    return [str(line) for line in messages[:MOST_DETAILS]] if isinstance(messages, list) else []
 
 
 def _slack_error(error: BaseException) -> SlackError:
