@@ -202,15 +202,14 @@ def _told(traces: Traces, *, quoted: int, deleted: int, refusals: Sequence[str],
     shared = sum(message.shared for message in traces.messages)
     for refusal in refusals:
         yield f"Slack refused to delete {refusal}."
-    if remaining := len(traces.messages) - shared - deleted:
-        count = show_number(remaining, "message")
-        yield f"Not deleted in Slack: {count} about this person. Delete them there."
-    if traces.on_their_way:
-        count = show_number(traces.on_their_way, "message")
-        yield f"Not reached: {count} whose posting had no known end. Look for this person in the alert channel."
-    if shared:
-        count = show_number(shared, "message")
-        yield f"{count} also show other people: the bot redraws them without this one."
+    sentences = {
+        "Not deleted in Slack: {} about this person. Delete them there.": len(traces.messages)
+        - shared
+        - deleted,
+        "Not reached: {} whose posting had no known end. Look for this person there.": traces.on_their_way,
+        "{} also show other people: the bot redraws them without this one.": shared,
+    }
+    yield from (text.format(show_number(count, "message")) for text, count in sentences.items() if count)
     if quoted:
         count = show_number(quoted, "other record")
         yield f"The address was removed from {count}; the bot redraws messages that quote it."

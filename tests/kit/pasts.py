@@ -12,7 +12,8 @@ from typing import Any
 
 from sandbox.service import founding
 
-FOLDER = "OUTREACH_TESTS_PASTS"
+# Not named like a setting: those are taken out of the environment of each test of the shell.
+FOLDER = "TESTS_PASTS_FOLDER"
 """The variable of the folder that the processes of a run share."""
 
 
