@@ -107,7 +107,7 @@ bench: $(DEV)  ## measured ratios against baselines of the same run
 	@$(BIN)/python -m tools.bench $(ARGS)
 
 docs: $(DEV)  ## write manifest.yml, the pages that are made from the tables, and the pictures (PICTURES= leaves them)
-	@$(BIN)/python -m bot.slack.manifest $(INTO)/manifest.yml
+	@{ echo '# Made by `make docs`. With the address of your bot: outreach manifest --url https://bot.example.com'; $(BIN)/outreach manifest --url https://YOUR-BOT.example; } >$(INTO)/manifest.yml
 	@$(BIN)/python -m tools.docs_pages $(INTO)/docs
 ifneq ($(PICTURES),)
 	@$(BIN)/python -m tools.pictures $(INTO)/docs

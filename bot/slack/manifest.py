@@ -1,12 +1,10 @@
-"""manifest.yml, made from the table of commands: `python -m bot.slack.manifest [FILE]`.
+"""The app manifest, made from the table of commands.
 
 Every scope has its reason, for teams that review the app.
 """
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 from shared.commands import COMMANDS, Face
@@ -132,24 +130,3 @@ def render(address: str = ADDRESS, *, socket_mode: bool = False) -> str:
     for scope, why in SCOPES.items():
         body = body.replace(f"    - {scope}\n", f"    - {scope}  # {why}\n")
     return body
-
-
-_HEAD = """\
-# Made by `make docs` from the table of commands; a test keeps it fresh.
-# Put the bot's public address in the five places that say YOUR-BOT.example, or run:
-#   outreach manifest --url https://bot.example.com
-#   outreach manifest --socket-mode
-"""
-
-
-def main(arguments: list[str]) -> int:
-    """Write the file, or print it."""
-    if arguments:
-        Path(arguments[0]).write_text(_HEAD + render(), encoding="utf-8")
-    else:
-        sys.stdout.write(_HEAD + render())
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
