@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from shared.frozen import frozen
 from shared.store import facts
-from shared.store.db.engine import AT_ONCE, Repository, Transaction, portions, probes, writes
+from shared.store.db.engine import Repository, Transaction, portions, probes, writes
 from shared.store.db.schema import NOW, jobs
 from shared.store.slack_limits import Pace
 
@@ -34,8 +34,6 @@ ASKED_FOR, ORDINARY = 0, 1
 ORPHANED_SECONDS = 30 * 86_400.0
 """The time for which a due job of a workspace that left the settings is kept, should the workspace come back."""
 TOKEN_BITS = 62
-SLASH_AFTER = "0"
-"""The character after the slash: keys that begin with a channel and a slash come before the channel and this one."""
 How = Literal["keep", "sooner", "replace"]
 
 
@@ -290,13 +288,6 @@ def hurry(tx: Transaction, kind: str, keys: Collection[str]) -> None:
         these = (_c.kind == kind) & (_c.workspace == "") & _c.key.in_(some)
         # By its revision, whoever looks at one just now does it again.
         tx.update(jobs, these, rank=ASKED_FOR, revision=_c.revision + 1, due_at=due)
-
-
-def hurry_all(tx: Transaction, kind: str, place: str) -> int:
-    """Have a portion of the jobs whose key begins with a place and a slash looked at now; returns how many."""
-    mine = (_c.kind == kind) & (_c.workspace == "") & _c.key.between(f"{place}/", f"{place}{SLASH_AFTER}")
-    some = sa.select(_c.id).where(mine, _c.due_at > tx.now, _c.token == 0).limit(AT_ONCE)
-    return tx.update(jobs, _c.id.in_(some), due_at=tx.now)
 
 
 def wake_all(tx: Transaction, kind: str) -> None:

@@ -664,10 +664,11 @@ class Posting(Repository):
             if channel not in kept and trouble in errors:
                 await self.database.drain(partial(drop_some, channel=channel))
 
-    async def open_channel(self, channel: str, *, report: Report) -> None:
-        """Slack says that a channel takes posts again: what waited there is posted and repainted now."""
-        await self.database.drain(lambda tx: jobs.hurry_all(tx, PAINT, channel))
-        await self.database.write(partial(_open, channel=channel, report=report))
+    @writes
+    def open_channel(self, tx: Transaction, channel: str, *, report: Report) -> None:
+        """Slack says that a channel takes posts again: what waited there is posted now."""
+        if _reopen(tx, channel):
+            _tell(tx, report(channel, (), Sent(ts=""), Settled(held=True, recovered=True)))
 
     @writes
     def try_given_up(self, tx: Transaction) -> None:
@@ -789,11 +790,6 @@ def _next(tx: Transaction, channel: str, state: ChannelState) -> tuple[Post, ...
 def _tell(tx: Transaction, report: PlannedPost | None, posts: Sequence[Post] = ()) -> None:
     if report:
         plan(tx, [(posts[0].workspace if posts else "", report)])
-
-
-def _open(tx: Transaction, channel: str, report: Report) -> None:
-    if _reopen(tx, channel):
-        _tell(tx, report(channel, (), Sent(ts=""), Settled(held=True, recovered=True)))
 
 
 def _reopen(tx: Transaction, channel: str, *, proven_at: float = math.inf) -> bool:

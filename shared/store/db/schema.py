@@ -198,7 +198,6 @@ posts = sa.Table(
     ),
     *flags(
         "unsure",  # an attempt ended without an answer: look it up before the next
-        "keyless",  # unused
         "condensed",
         "clicked",  # a person changed it, and the message in Slack does not show that yet
         "turned",  # it shows another event than the message in Slack, which is not repainted yet
