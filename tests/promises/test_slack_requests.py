@@ -110,7 +110,7 @@ async def test_no_odd_part_of_a_request_is_answered_500(team: Team) -> None:
     assert {"block_actions", "event_callback", "shortcut"} <= set(kinds)
     submitted = {"view": {**form, "state": {"values": {"b": {"a": {"type": "plain_text_input"}}}}}}
     kinds["view_submission"] = {**kinds.pop("shortcut"), "type": "view_submission", **submitted}
-    found = []
+    found: list[int] = []
     for request in kinds.values():
         for odd in variants(request):
             is_event = odd.get("type") == "event_callback"
