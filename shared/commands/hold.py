@@ -16,7 +16,7 @@ from shared.api.models import Sequence as Campaign
 from shared.api.pace import Priority
 from shared.api.pipeline import failed_attempts
 from shared.commands.base import Data, read_part
-from shared.commands.pause import WAS, SetStatus, Target, ends_earlier
+from shared.commands.pause import WAS, Outcome, SetStatus, Target, ends_earlier
 from shared.commands.run import CommandContext
 from shared.records.audit import Before
 from shared.records.records import (
@@ -32,7 +32,6 @@ from shared.records.records import (
 if TYPE_CHECKING:
     from shared.store.sequences import SequenceChanges
 
-"""The kind of timer that resumes a sequence; its key is the sequence's id."""
 FORGOTTEN = "It no longer resumes automatically."
 MAY_RESUME = "It may still resume automatically: the bot's database can't be read."
 TRY_AGAIN, SHOWS_IT = "Try again in a minute.", "`sequences` shows its status."
@@ -44,9 +43,6 @@ CHANGED_AT_ONCE = 5
 
 class Busy(Unavailable):
     """Another change of this sequence is still under way."""
-
-
-Outcome = Literal["changed", "extended", "already", "moved", "gone", "uncertain", "failed"]
 
 
 class Changed(Data):
@@ -231,6 +227,14 @@ class Tally(Data):
 
     def of(self, *outcomes: Outcome) -> list[Target]:
         return [target for target, changed in self.outcomes.items() if changed.outcome in outcomes]
+
+    @property
+    def touched(self) -> list[Target]:
+        return self.of("changed", "extended")
+
+    @property
+    def failed(self) -> list[Target]:
+        return self.of("failed", "uncertain", "gone")
 
     @property
     def undoable(self) -> Mapping[str, Before]:

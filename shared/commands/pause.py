@@ -36,13 +36,13 @@ from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
     from shared.api.models import Sequence
-    from shared.commands.hold import Outcome, Tally
+    from shared.commands.hold import Tally
     from shared.commands.run import CommandContext
     from shared.records.records import Timer
 
 Status = Literal["active", "paused"]
 LOOK_BACK = timedelta(days=30)
-SHOWN, FAILURES_SHOWN = 15, 5
+SHOWN = 15
 NO_BOT = (
     "It resumes only while the bot runs, and no bot uses this database. Start it with `outreach bot`. "
     "If it is already running, `outreach doctor` shows which database it uses."
@@ -50,6 +50,7 @@ NO_BOT = (
 WAS: Mapping[str, Status] = {"paused": "active", "active": "paused"}
 """The status that a sequence has before it gets another."""
 VERB: Mapping[str, str] = {"paused": "pause", "active": "resume"}
+Outcome = Literal["changed", "extended", "already", "moved", "gone", "uncertain", "failed"]
 EFFECT: Mapping[str, Literal["paused", "resumed"]] = {"paused": "paused", "active": "resumed"}
 
 
@@ -145,18 +146,18 @@ class Plan(Data):
     sequences: Many[Sequence]
     revisions: Mapping[str, int] | None
     timers: Mapping[str, Timer]
-    """The ends of timed pauses, by sequence; none for a resume."""
-    able: Many[Sequence] = ()
-    """The sequences whose status would change."""
-    timed: Many[Sequence] = ()
-    """The paused sequences that would resume before the pause ends."""
+    """The ends of timed pauses, by sequence."""
 
-    def among(self, sequences: Many[Sequence]) -> Plan:
-        """The same change, of some of them."""
-        able = [one for one in sequences if one.status == WAS[self.act.status]]
-        paused = [one for one in sequences if one.status == "paused"]
-        timed = [one for one in paused if ends_earlier(self.timers.get(one.id), self.act.until)]
-        return replace(self, sequences=sequences, able=able, timed=timed)
+    @property
+    def able(self) -> Many[Sequence]:
+        """Those whose status would change, and the paused ones that would resume before the new end."""
+        status, end = self.act.status, self.act.until
+        return [
+            one
+            for one in self.sequences
+            if one.status == WAS[status]
+            or (one.status == status == "paused" and ends_earlier(self.timers.get(one.id), end))
+        ]
 
     def of(self, sequences: Iterable[Sequence], *others: Target) -> SetStatus:
         """The act on these."""
@@ -165,63 +166,59 @@ class Plan(Data):
         targets = (target_of(sequence, self.revisions) for sequence in sequences)
         return replace(self.act, targets=(*targets, *others))
 
-    def choice(self, word: str) -> Choice:
-        """The button names what it changes: `Pause all 12`, `Pause these 3`, `Pause Q3 founders`."""
-        able = self.able
-        what = f"{word} {len(able)}" if len(able) != 1 else clip(able[0].label, length=40)
-        label = f"{self.act.verb.capitalize()} {what}" if able else "Keep paused"
-        return Choice(label, self.of([*able, *self.timed]))
-
-    def question(self, title: str, *choices: Choice, text: str = "", hint: str = "") -> Question:
-        """The question about the change, with these sequences; with a hint, no choice is what the command says."""
-        kept, until = show_number(len(self.timed), "paused sequence"), self.until or " until you resume them"
-        does = f"They stop sending{until}. Replies still arrive."
-        if self.act.status == "active":
-            does = "They continue sending where they stopped."
-        longer = f"{kept} would resume earlier: kept paused{until}." if self.timed else ""
-        listed = self.able or self.timed
+    def question(self, *more: Choice, which: str = "", text: str = "") -> Question:
+        """The question about these sequences; the button names what it changes."""
+        able, does = self.able, "They continue sending where they stopped."
+        if self.act.status == "paused":
+            does = f"They stop sending{self.until or ' until you resume them'}. Replies still arrive."
         card = Card(
-            title if self.able else f"Keep {kept} paused?",
+            f"{_label(self.act.verb, able)}{which}{self.until}?",
             tone=Tone.WARN,
-            text=(text, hint or does, longer),
-            table=replace(sequence_table(listed[:SHOWN]), total=len(listed)),
+            text=(text, does),
+            table=replace(sequence_table(able[:SHOWN]), total=len(able)),
         )
-        return Question(card=card, choices=choices, is_open=bool(hint))
+        return Question(card=card, choices=(self.choice, *more))
+
+    @property
+    def choice(self) -> Choice:
+        return Choice(_label(self.act.verb, self.able), self.of(self.able))
 
 
-async def _plan(arguments: OnSequences, context: CommandContext) -> Result | Question:  # noqa: PLR0911 # a scope each
+def _label(verb: str, sequences: Many[Sequence] | Many[Target]) -> str:
+    """`Pause 12 sequences`, `Pause Q3 founders`."""
+    many = show_number(len(sequences), "sequence")
+    return f"{verb.capitalize()} {clip(sequences[0].label, length=40) if len(sequences) == 1 else many}"
+
+
+async def _plan(arguments: OnSequences, context: CommandContext) -> Result | Question:
     """Read the meaning of `pause` or `resume` as a question; most are asked only by a face that asks everything."""
     from shared.commands.hold import read_revisions, read_timers
 
-    act, shown = SetStatus(status="active"), ""
+    act, scope = SetStatus(status="active"), arguments.scope
     if isinstance(arguments, Pause):
-        end = arguments.end
-        until = end.after(context.now(), zone=context.zone)
-        if end.until and until is None:
-            return _is_over(f"“{end.until}”")
-        act = SetStatus(status="paused", until=until, reason=arguments.reason)
-        shown = f" until {context.show(until)}" if until else ""
-    is_pause = act.status == "paused"
-    revisions = await read_revisions(context)
-    before = await read_timers(context) if is_pause else {}
+        until = arguments.end.after(context.now(), zone=context.zone)
+        if arguments.end.until and until is None:
+            return _is_over(f"“{arguments.end.until}”")
+        act = SetStatus(status="paused", until=until, reason=arguments.reason, keep_longer=bool(scope))
+    revisions, before = await read_revisions(context), await read_timers(context)
     listed = await context.sequences()
     # One that resumes a sequence meanwhile is gone after the list, and one that is set meanwhile was not there before.
-    after = await read_timers(context) if is_pause else {}
-    plan = Plan(act=act, until=shown, sequences=listed, revisions=revisions, timers={**before, **after})
-    plan = plan.among(listed)
+    timers = {**before, **await read_timers(context)}
+    shown = _until(act, context)
+    plan = Plan(act=act, until=shown, sequences=listed, revisions=revisions, timers=timers)
     if arguments.ids:
         return _chosen(arguments.ids, plan, context)
-    scope = arguments.scope
     if not scope:
         return _named(arguments, plan, context)
-    if not (plan.able or plan.timed):
-        return _nothing_able(act.status)
-    plan = replace(plan, act=replace(act, keep_longer=True))
     if scope != ALL:
         return await _of_domain(scope.removeprefix(DOMAIN), plan, context)
-    if not is_pause:
-        return await _resume_all(plan, context)
-    return plan.question(f"Pause {show_number(len(plan.able), 'active sequence')}?", plan.choice("all"))
+    if not plan.able:
+        return _nothing_able(act.status)
+    return plan.question() if act.status == "paused" else await _resume_all(plan, context)
+
+
+def _until(act: SetStatus, context: CommandContext) -> str:
+    return f" until {context.show(act.until)}" if act.until else ""
 
 
 def _named(arguments: OnSequences, plan: Plan, context: CommandContext) -> Result | Question:
@@ -275,14 +272,15 @@ def _one(sequence: Sequence, plan: Plan, context: CommandContext) -> Question:
 
 def _chosen(ids: Many[str], plan: Plan, context: CommandContext) -> Result | Question:
     """The sequences that were pointed at. One that is missing in the list is asked for by its id all the same."""
-    chosen = plan.among([sequence for sequence in plan.sequences if sequence.id in ids])
-    if len(ids) == 1 and chosen.sequences:
-        return _one(chosen.sequences[0], plan, context)
-    listed = {sequence.id for sequence in chosen.sequences}
-    act = plan.of(chosen.able, *(Target(id=name, label=name) for name in ids if name not in listed))
+    chosen = [sequence for sequence in plan.sequences if sequence.id in ids]
+    if len(ids) == 1 and chosen:
+        return _one(chosen[0], plan, context)
+    listed = {sequence.id for sequence in chosen}
+    able = replace(plan, sequences=chosen).able
+    act = plan.of(able, *(Target(id=name, label=name) for name in ids if name not in listed))
     if not act.targets:
         return _nothing_able(act.status)
-    label = f"{act.verb.capitalize()} {show_number(len(act.targets), 'sequence')}"
+    label = _label(act.verb, act.targets)
     return replace(ask(f"{label}{plan.until}?", names_of(act.targets), label=label, act=act), asks=False)
 
 
@@ -292,40 +290,31 @@ async def _resume_all(plan: Plan, context: CommandContext) -> Question:
     changes = await context.records.last_changes(context.workspace.name, [one.id for one in able])
     own = [one for one in able if (change := changes.get(one.id)) and change.effect == "paused"]
     others = plan.of([sequence for sequence in able if sequence not in own]).targets
-    title = f"Resume {show_number(len(own or able), 'paused sequence')}?"
     if not others:
-        return plan.question(title, plan.choice("all"))
-    elsewhere = f"Paused elsewhere: {names_of(others)}."
+        return plan.question()
+    text = f"Paused elsewhere: {names_of(others)}."
     if not own:
-        hint = "To resume one of them, name it: `resume SEQUENCE`."
-        return plan.question(title, plan.choice("all"), text=elsewhere, hint=hint)
-    these = plan.among(own)
-    text = f"{elsewhere} {'It stays' if len(others) == 1 else 'They stay'} paused."
-    return these.question(title, these.choice("these"), plan.choice("all"), text=text)
+        return replace(plan.question(text=text), is_open=True)
+    text += f" They stay paused, unless you choose all {len(able)}."
+    return replace(plan, sequences=own).question(plan.choice, text=text)
 
 
 async def _of_domain(domain: str, plan: Plan, context: CommandContext) -> Result | Question:
-    """The sequences that were seen on a domain; the service doesn't list them, so that a person may choose all."""
-    verb, was, since = plan.act.verb, WAS[plan.act.status], context.now() - LOOK_BACK
-    names = await context.records.domain_sequences(context.workspace.name, domain, since)
-    folded = {name.casefold() for name in names}
-    these = plan.among([sequence for sequence in plan.sequences if sequence.label.casefold() in folded])
-    unknown = "The service doesn't list the sequences of a domain."
-    if not these.sequences:
+    """The sequences that were seen on a domain: the service doesn't list them."""
+    since, workspace = context.now() - LOOK_BACK, context.workspace.name
+    names = {name.casefold() for name in await context.records.domain_sequences(workspace, domain, since)}
+    used = [sequence for sequence in plan.sequences if sequence.label.casefold() in names]
+    if not used:
         await need_inboxes(domain, context, argument="target")
-        none = f"{unknown} None used it in the last 30 days."
-        title, hint = f"Which sequences send from {clip(domain)}?", f"To {verb} every sequence: `{verb} all`."
-        return plan.question(title, plan.choice("all"), text=none, hint=hint)
-    if not (these.able or these.timed):
-        return _nothing_able(plan.act.status, f" known to send from {domain}")
-    used = f"{unknown} These used it in the last 30 days. Others may use it too."
-    more = () if len(these.able) == len(plan.able) else (plan.choice("all"),)
-    title = f"{verb.capitalize()} {show_number(len(these.able), f'{was} sequence')} that used {clip(domain)}?"
-    return these.question(title, these.choice("these"), *more, text=used)
+    plan, which = replace(plan, sequences=used), f" that used {clip(domain)} in the last 30 days"
+    text = "The service doesn't list the sequences of a domain: others may use it, too."
+    if plan.able:
+        return plan.question(which=which, text=text)
+    return _nothing_able(plan.act.status, text, which=which)
 
 
-def _nothing_able(status: Status, where: str = "") -> Result:
-    return Result(Card(f"No {WAS[status]} sequences{where}", text=(NOTHING_CHANGED,)))
+def _nothing_able(status: Status, *text: str, which: str = "") -> Result:
+    return Result(Card(f"No {WAS[status]} sequences{which}", text=(*text, NOTHING_CHANGED)))
 
 
 # -- what became of it
@@ -333,49 +322,36 @@ def _nothing_able(status: Status, where: str = "") -> Result:
 
 async def _result(tally: Tally, act: SetStatus, context: CommandContext) -> Result:
     """The result for the sequences: one by its name, several by their number."""
-    status, only = act.status, act.targets[0] if len(act.targets) == 1 else None
-    changed, extended = tally.of("changed"), tally.of("extended")
-    touched, failed = [*changed, *extended], tally.of("failed", "uncertain", "gone")
-    note = tally.outcomes[only].note if only else ""
-    if only and not touched and act.reason:
-        touched = [only]  # a reason is a change too
-    if only and not touched:
-        other = (Resume if status == "paused" else Pause)(target=(only.id,))
-        button, title = Button(other.verb.capitalize(), other), f"{clip(only.label)} is already {status}"
-        card = Card(title, text=(NOTHING_CHANGED,), buttons=(button,), footer=note)
-        return Result(card, rows=_rows([only], status))
-    left = () if only else leftovers(tally, status)
-    if not (touched or failed):
-        return Result(Card(f"Nothing left to {act.verb}", text=left))
-    until = f" until {context.show(act.until)}" if act.until else ""
-    told = changed or touched
-    if not told:
-        title = title_of_failures(tally, status)
-    else:
-        subject = clip(told[0].label) if only else show_number(len(told), "sequence")
-        be, stay = ("is", "stays") if len(told) == 1 else ("are", "stay")
-        state = f"paused{until}" if status == "paused" else "sending again" if changed else "active"
-        title = f"{subject} {be if changed else stay} {state}"
+    status, only, until = act.status, act.targets[0] if len(act.targets) == 1 else None, _until(act, context)
+    touched, is_paused = tally.touched, status == "paused"
+    if only and tally.of("already", "moved"):
+        other = (Resume if is_paused else Pause)(target=(only.id,))
+        title, button = f"{clip(only.label)} is already {status}", Button(other.verb.capitalize(), other)
+        card = Card(title, text=(NOTHING_CHANGED,), buttons=(button,), footer=tally.outcomes[only].note)
+        return Result(card, rows=rows_of([only], status))
+    if not (touched or tally.failed):
+        return Result(Card(f"Nothing left to {act.verb}", text=leftovers(tally)))
+    verb = act.verb if len(tally.of("uncertain")) < len(tally.failed) else f"confirm the {act.verb} of"
+    title = f"Couldn't {verb} {show_number(len(tally.failed), 'sequence')}"
+    if touched:
+        title = title_of(touched, f"paused{until}" if is_paused else "sending again")
     facts = [Fact("Reason", act.reason)] if act.reason else []
     resumes = True
-    if act.until and told:  # a fact for faces that know each reader's zone
+    if act.until and touched:  # a fact for faces that know each reader's zone
         facts.append(Fact("Until", context.show(act.until), at=act.until))
         resumes = bool((await read_part(context.records.bot_is_running())).value)
-    names = [] if only else [names_of(changed)]
-    if extended and not only:
-        names.append(f"Already paused, now{until or ' until someone resumes them'}: {names_of(extended)}.")
     card = Card(
         title,
-        tone=Tone.WARN if failed or not resumes else Tone.GOOD,
-        text=(*names, *left, "" if resumes else NO_BOT),
+        tone=Tone.WARN if tally.failed or not resumes else Tone.GOOD,
+        text=("" if only else names_of(touched), *leftovers(tally), "" if resumes else NO_BOT),
         facts=facts,
         buttons=(Button("Paused sequences", Sequences(status="paused")),) if tally.of("uncertain") else (),
-        footer=note,
+        footer=tally.outcomes[only].note if only else "",
     )
     ids = tuple(target.id for target in touched)
     return Result(
         card,
-        rows=_rows(touched, status),
+        rows=rows_of(touched, status),
         audit=title if only else f"{title}: {', '.join(ids)}",
         effect=EFFECT[status] if ids else "failed",
         sequences=ids,
@@ -385,38 +361,39 @@ async def _result(tally: Tally, act: SetStatus, context: CommandContext) -> Resu
     )
 
 
-def _rows(targets: Iterable[Target], status: Status) -> tuple[dict[str, str], ...]:
+def title_of(targets: Many[Target], state: str) -> str:
+    """`Q3 founders is paused`, `12 sequences are sending again`."""
+    if len(targets) == 1:
+        return f"{clip(targets[0].label)} is {state}"
+    return f"{show_number(len(targets), 'sequence')} are {state}"
+
+
+def rows_of(targets: Iterable[Target], status: Status) -> tuple[dict[str, str], ...]:
     return tuple({"id": target.id, "name": target.label, "status": status} for target in targets)
-
-
-def title_of_failures(tally: Tally, status: Status) -> str:
-    count = len(tally.of("failed", "gone", "uncertain"))
-    if count > len(tally.of("uncertain")):
-        return f"Couldn't {VERB[status]} {show_number(count, 'sequence')}"
-    return f"Couldn't confirm {show_number(count, 'pause' if status == 'paused' else 'resumption')}"
 
 
 def names_of(targets: Many[Target]) -> str:
     return show_some([clip(target.label, length=40) for target in targets], SHOWN)
 
 
-def leftovers(tally: Tally, status: Status) -> tuple[str, ...]:
-    """A sentence for each kind of sequence that was not changed."""
-    failed, not_done = tally.of("failed"), f"Not {'paused' if status == 'paused' else 'sending again'}"
-    unchanged = len(tally.of("already"))
-    lines = [f"{unchanged} unchanged."] if unchanged else []
-    kinds: dict[Outcome, str] = {"moved": "Changed later and left as is: {}.", "gone": "No longer there: {}."}
-    kinds["uncertain"] = "Couldn't confirm: {}. Check `sequences paused`."
-    for kind, text in kinds.items():
-        if of_kind := tally.of(kind):
-            lines.append(text.format(names_of(of_kind)))
-    lines += [
-        f"{not_done}: {clip(one.label, length=40)}: {tally.outcomes[one].note}"
-        for one in failed[:FAILURES_SHOWN]
-    ]
-    if len(failed) > FAILURES_SHOWN:
-        lines.append(f"and {len(failed) - FAILURES_SHOWN} more")
-    return tuple(lines)
+LEFT: Mapping[Outcome, str] = {
+    "already": "Unchanged",
+    "moved": "Changed later and left as is",
+    "gone": "No longer there",
+    "uncertain": "Couldn't confirm",
+    "failed": "Not changed",
+}
+"""The outcomes of sequences that were not changed, in words."""
+
+
+def leftovers(tally: Tally) -> tuple[str, ...]:
+    """A sentence for each kind of sequence that was not changed, and why the service refused it."""
+    lines = []
+    for outcome, words in LEFT.items():
+        if targets := tally.of(outcome):
+            lines.append(f"{words}: {names_of(targets)}.")
+    reasons = dict.fromkeys(tally.outcomes[target].note for target in tally.of("failed"))
+    return (*lines, *reasons)
 
 
 FAMILY = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ from shared.commands.base import (
     not_done,
     refused,
 )
-from shared.domain.card import Card, Fact, Row, Table, Tone, columns
+from shared.domain.card import Card, Row, Table, Tone, columns
 from shared.domain.wall_clock import moment
 from shared.text.formats import clip, show_number, show_some
 
@@ -96,17 +96,11 @@ async def _run(_: Undo, context: CommandContext) -> Result | Question:
         return refusal
     left = _left(entry, context)
     labels: dict[str, list[str]] = {}
-    for one in sorted(left.values(), key=lambda one: one.status):
-        labels.setdefault(_end(one, context), []).append(one.label)
-    does = [f"This {'pauses' if end else 'resumes'} {_listed(named)}{end}." for end, named in labels.items()]
-    statuses = {one.status for one in left.values()}
-    label = f"{'Resume' if 'active' in statuses else 'Pause'} {show_number(len(left), 'sequence')}"
-    if len(statuses) > 1:
-        label = f"{UNDO} {show_number(len(left), 'change')}"
-    command = entry.command
-    for name, before in entry.undoable.items():  # a form names sequences by their ids
-        command = command.replace(name, before.label)
-    title = f"Undo “{clip(command)}” of {context.show(entry.at)}?"
+    for one in left.values():
+        labels.setdefault(_state(one, context), []).append(clip(one.label, length=40))
+    does = [f"Then {state}: {show_some(named, NAMED)}." for state, named in labels.items()]
+    label = f"{UNDO} {show_number(len(left), 'change')}"
+    title = f"Undo “{clip(entry.command)}” of {context.show(entry.at)}?"
     # The question names only what it will change; what others changed since stays theirs.
     return ask(title, *does, _left_as_is(entry, context), label=label, act=UndoChange(change=entry.number))
 
@@ -154,21 +148,17 @@ def _left_as_is(entry: AuditEntry, context: CommandContext) -> str:
     return f"Left as is: {show_some(told, NAMED)}." if told else ""
 
 
-def _end(before: Before, context: CommandContext) -> str:
-    """` until 16:30 UTC`, or that a pause had no end; empty for what was active."""
+def _state(before: Before, context: CommandContext) -> str:
+    """`sending again`, `paused again until 16:30 UTC`."""
     if before.status == "active":
-        return ""
-    return f" until {context.show(moment(before.ends_at))}" if before.ends_at else " without an end"
-
-
-def _listed(labels: Sequence[str]) -> str:
-    return show_some([clip(label, length=40) for label in labels], NAMED)
+        return "sending again"
+    return f"paused again{f' until {context.show(moment(before.ends_at))}' if before.ends_at else ''}"
 
 
 async def _take_back(entry: AuditEntry, context: CommandContext) -> Result:
     """Restore each sequence as it was, also the end of its pause."""
     from shared.commands.hold import change_each, change_status
-    from shared.commands.pause import EFFECT, SetStatus, Target, leftovers
+    from shared.commands.pause import EFFECT, SetStatus, Target, leftovers, rows_of, title_of
 
     left = _left(entry, context)
 
@@ -179,24 +169,20 @@ async def _take_back(entry: AuditEntry, context: CommandContext) -> Result:
 
     targets = [Target(id=name, label=one.label, unchanged_since=one.revision) for name, one in left.items()]
     tally = await change_each(targets, change)
-    done = {one.id: left[one.id] for one in tally.of("changed", "extended")}
-    statuses = {one.status for one in done.values()}
-    status: Status = "paused" if statuses == {"paused"} else "active"
-    text, failed = (_left_as_is(entry, context), *leftovers(tally, status)), tally.of("failed", "uncertain")
+    done, text = tally.touched, (_left_as_is(entry, context), *leftovers(tally))
     if not done:
-        title, tone = ("Couldn't undo this", Tone.BAD) if failed else ("Nothing left to undo", Tone.WARN)
-        audit = f"failed: {' '.join(filter(None, text))}" if failed else ""
-        return Result(Card(title, tone=tone, text=text), audit=audit, effect="failed" if failed else "")
-    ends, labels = {_end(one, context) for one in done.values()}, [one.label for one in done.values()]
-    what = f"{clip(labels[0])} is" if len(labels) == 1 else f"{show_number(len(labels), 'sequence')} are"
-    state = "sending again" if ends == {""} else f"paused again{min(ends)}"
-    title = f"{what} {state if len(ends) == 1 else 'as before'}"
+        title, audit = "Couldn't undo this", f"failed: {' '.join(filter(None, text))}" if tally.failed else ""
+        return Result(Card(title, tone=Tone.WARN, text=text), audit=audit, effect="failed" if audit else "")
+    states = {_state(left[target.id], context) for target in done}
+    title = title_of(done, states.pop() if len(states) == 1 else "as before")
+    is_paused = all(left[target.id].status == "paused" for target in done)
+    status: Status = "paused" if is_paused else "active"
     return Result(
-        Card(title, tone=Tone.WARN if failed else Tone.GOOD, text=text),
-        rows=tuple({"id": name, "name": one.label, "status": one.status} for name, one in done.items()),
-        audit=f"{title} ({', '.join(done)})",
+        Card(title, tone=Tone.WARN if tally.failed else Tone.GOOD, text=text),
+        rows=rows_of(done, status),
+        audit=f"{title} ({', '.join(target.id for target in done)})",
         effect=EFFECT[status],
-        sequences=tuple(done),
+        sequences=tuple(target.id for target in done),
         undoes=entry.number,
     )
 
@@ -221,15 +207,11 @@ async def _audit(_: Audit, context: CommandContext) -> Result:
     ]
     # Some are written late, such as the result of a request whose answer was lost.
     entries.sort(key=lambda one: one.at, reverse=True)
-    rows, facts, data = [], [], []
+    rows, data = [], []
     for one in entries:
-        when, who, place = context.show(one.at), one.actor.shown, where(one.actor)
-        if one.effect in {"refused", "read"}:
-            label, by = ("Refused", who) if one.effect == "refused" else ("Assistant", f"for {who}")
-            why = one.result.removeprefix("refused: ")
-            facts.append(Fact(label, f"{when}, {by}: {one.command}{f' ({why})' if why else ''}"))
-        else:
-            rows.append(Row((when, who, place, one.command, one.result)))
+        is_refused = one.effect == "refused"
+        cells = (context.show(one.at), one.actor.shown, where(one.actor), one.command, one.result)
+        rows.append(Row(cells, tone=Tone.WARN if is_refused else Tone.INFO))
         row = {
             "at": one.at.isoformat(),
             "who": one.actor.name,
@@ -238,11 +220,12 @@ async def _audit(_: Audit, context: CommandContext) -> Result:
             "workspace": one.workspace,
             "command": one.command,
             "result": one.result,
-            "refused": one.effect == "refused",
+            "refused": is_refused,
         }
         data.append(row)
-    title = f"Last {show_number(len(rows), 'change') if rows[1:] else 'change'}" if rows else "No changes yet"
-    return Result(Card(title, facts=facts, table=Table(AUDIT_COLUMNS, rows)), rows=data)
+    return Result(
+        Card("Audit log" if rows else "No changes yet", table=Table(AUDIT_COLUMNS, rows)), rows=data
+    )
 
 
 def where(actor: Actor) -> str:

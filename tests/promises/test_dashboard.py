@@ -48,7 +48,7 @@ async def test_all_is_always_all_and_its_undo_resumes_all_of_them(account: Accou
     active = [one["id"] for one in await account.sequences() if one["status"] == "active"]
     await screen.until("DOMAINS")
     await say(screen, "pause all")
-    await screen.until(f"Pause {len(active)} active sequences?")
+    await screen.until(f"Pause {len(active)} sequences?")
     await screen.press("y")
     for key in active:
         await by_the_service(account, key, paused=True)

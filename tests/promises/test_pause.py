@@ -174,7 +174,6 @@ async def test_a_reason_follows_its_word_and_is_kept(team: Team) -> None:
     await team.ask(f'pause "{NAME}" for 2h reason bounces are high')
     assert await team.account.is_paused(NAME)
     log = await team.ask("audit")
-    assert log.title == "Last change"
     assert "bounces are high" in log.shown
 
 

@@ -146,7 +146,7 @@ STORIES = {
         pause all
         [Cancel]
         pause all
-        [Pause all 9]
+        [Pause 10 sequences]
         [Undo]
         pause domain:useacme.example for 1h
         resume all
@@ -263,7 +263,7 @@ STORIES = {
         ! PATCH /sequences/{id} 500
         pause fintech
         pause all
-        [Pause all 10]
+        [Pause 10 sequences]
         ! ok
         ! PATCH /sequences/{id} 404
         pause recruiters
@@ -307,7 +307,7 @@ STORIES = {
         claim Ada @globex
         claim Ada @acme
         pause all @globex
-        [Pause all 2]
+        [Pause 2 sequences]
         undo @globex
         subscribe bounces @globex
         subscriptions
@@ -425,9 +425,8 @@ STORIES = {
         undo
         pause domain:nosuch.example
         pause domain:useacme.example
-        [Cancel]
         pause all for 1h
-        [Pause all 10]
+        [Pause 9 sequences]
         pause all
         pause all for 3h
         sequences
