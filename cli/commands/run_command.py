@@ -17,7 +17,7 @@ from cli.console.interactive import attended, confirm
 from cli.console.resources import find_place, open_directory, with_channel_id, with_channel_names
 from shared.api.errors import OutreachError
 from shared.commands import Command, Invocation, parse
-from shared.commands.base import Arguments, InChannel, OnSequences, Problem, Question, Result
+from shared.commands.base import Arguments, InChannel, OnSequences, Question, Result
 from shared.commands.leads import Lead, Remove
 from shared.text.tokenize import quote
 
@@ -110,7 +110,7 @@ async def _confirmed(question: Question, context: CommandContext) -> Result:
 
     card, choice = question.card, question.choices[0]
     if question.is_open:
-        return Result(card=card, problem=Problem(text="not confirmed", argument="target"))
+        return Result(card=card, problem="not confirmed")
     if not context.unseen:
         text = card.title  # the log of a script gets one sentence with the cure, and no card
         if attended():

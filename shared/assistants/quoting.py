@@ -98,7 +98,7 @@ def answer(command: Command, result: Result) -> dict[str, Any]:
     if left_out := len(result.rows) - len(rows):
         found["rows_left_out"] = left_out
     if result.problem:
-        found["problem"] = {"argument": result.problem.argument, "why": quote(result.problem.text)}
+        found["problem"] = quote(result.problem)
     return {**found, "card": quote(card_text(result.card, with_table=not rows), most=MOST_CARD)}
 
 

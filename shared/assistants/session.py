@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, cast
 from shared.api.client import OutreachClient
 from shared.assistants.quoting import NOTICE, answer, quote, summary
 from shared.commands import COMMANDS, Command, Invocation, UsageError, parse
-from shared.commands.base import Problem, Question, Result
+from shared.commands.base import Question, Result
 from shared.commands.errors import error_card
 from shared.commands.run import CommandContext
 from shared.commands.run import run as run_command
@@ -96,7 +96,7 @@ class Assistant:
             outcome = _failure("The outreach service takes too long. Try again in a moment.")
             effect, reason = "failed", "failed: took too long"
         except Exception as error:  # noqa: BLE001 # of an error of ours the client is told no more than that
-            failed = Result(error_card(error), problem=Problem("failed"))
+            failed = Result(error_card(error), problem="failed")
             outcome = _outcome(cast("Invocation", invocation).command, failed)
             effect, reason = "failed", f"failed: {type(error).__name__}"
         workspace = self._settings.default_workspace
@@ -128,7 +128,7 @@ class Assistant:
         # What asks would change something; the one who could confirm it isn't here.
         if isinstance(done, Question):
             raise WouldChangeError
-        reason = f"refused: {done.problem.text}" if done.problem else f"read {len(done.rows):,} rows"
+        reason = f"refused: {done.problem}" if done.problem else f"read {len(done.rows):,} rows"
         return _outcome(invocation.command, done), reason
 
 

@@ -106,7 +106,6 @@ _SYNONYMS = {
     **dict.fromkeys(("halt", "hold"), "pause"),
 }
 """Words whose nearest spelling means the opposite, or nothing."""
-MOST_NEAR = 2
 
 
 def _unknown(words: tuple[Word, ...], workspace: str | None) -> UsageError:
@@ -122,19 +121,15 @@ def _unknown(words: tuple[Word, ...], workspace: str | None) -> UsageError:
         label = clip(f"{line[0].upper()}{line[1:]}", length=LABEL_LENGTH)
         button = Button(label, arguments, workspace=workspace or "")
         return _refused(title, f"Did you mean “{line}”?", buttons=(button,))
-    near = [one for one in near if one.name != "help"]
-    hint = f"Did you mean {' or '.join(one.name for one in near)}?" if near else "`help` lists all commands."
-    buttons = tuple(Button(f"Help {one.name}", Help(command=one.name)) for one in near)
-    return _refused(title, hint, buttons=buttons or (Button("Help", Help()),))
+    return _refused(title, "`help` lists all commands.", buttons=(Button("Help", Help()),))
 
 
 def _nearest(word: str) -> list[Command]:
     """The commands whose names or aliases are spelled nearly so, the nearest first."""
     if opposite := _SYNONYMS.get(word.lower()):
         return [COMMANDS[opposite]]
-    names = nearest_of(word, (*COMMANDS, *ALIASES), cutoff=0.55)
-    near = dict.fromkeys(ALIASES.get(name, name) for name in names)
-    return [COMMANDS[name] for name in near][:MOST_NEAR]
+    names = nearest_of(word, (*COMMANDS, *ALIASES), cutoff=0.65)
+    return [COMMANDS[ALIASES.get(name, name)] for name in names]
 
 
 def misused(command: Command, error: ArgumentError) -> UsageError:

@@ -21,7 +21,7 @@ from shared.api.words import LEAD_STATUSES
 from shared.domain.card import Card, Fact, Tone
 from shared.domain.roles import Role
 from shared.frozen import frozen
-from shared.text.formats import clip
+from shared.text.formats import clip, show_number
 from shared.text.tokenize import Word, parse_channel, quote
 
 if TYPE_CHECKING:
@@ -257,13 +257,6 @@ async def read_part(reading: Awaitable[T]) -> Part[T]:
 Rows = Sequence[Mapping[str, object]]
 
 
-class Problem(Data):
-    """The reason why nothing was done, and the argument that is to blame for it, if one is."""
-
-    text: str = field(kw_only=False)
-    argument: str = field(kw_only=False, default="")
-
-
 class Result(Data):
     """The outcome of a command. No front end reads the card to learn it."""
 
@@ -286,12 +279,12 @@ class Result(Data):
     """The setting that it changed, such as `digest C123`: earlier messages about it say from then on how it is."""
     about: str = ""
     """The channel whose subscriptions or digest it changed: nobody reads of it who may not know of that channel."""
-    problem: Problem | None = None
-    """Set where nothing was done, without an error: several fit, none fits. A shell exits with 1."""
+    problem: str = ""
+    """The reason why nothing was done, without an error: several fit, none fits. A shell exits with 1."""
 
     @property
     def refused(self) -> bool:
-        return self.problem is not None
+        return bool(self.problem)
 
     @property
     def changed(self) -> bool:
@@ -342,26 +335,38 @@ class Question(Data):
     """The command, for the audit."""
 
 
+def which(noun: str, query: str, fitting: int, *text: str, **more: Any) -> Card:
+    """The card where the words of a person fit none, or several; with `more` of it, such as buttons."""
+    title = f"“{clip(query)}” matches {show_number(fitting, noun)}"
+    if not fitting:
+        title = f"No {noun} matches “{clip(query)}”"
+    asked = " ".join(filter(None, (*text, "Which one?" if fitting else "")))
+    return Card(title, tone=Tone.WARN, text=(asked,), **more)
+
+
+def is_over(end: str) -> Result:
+    return refused(f"{end} has passed", NOTHING_CHANGED, why="the time has passed")
+
+
 def ask(title: str, *text: str, label: str, act: Act) -> Question:
     """The question whether to carry one act out."""
     card = Card(title, tone=Tone.WARN, text=text)
     return Question(card=card, choices=(Choice(label, act),))
 
 
-def refused(title: str, *text: str, why: str, argument: str = "") -> Result:
+def refused(title: str, *text: str, why: str) -> Result:
     """The result of a command that may not or can't be carried out; nothing was changed."""
-    return refusal(Card(title, tone=Tone.WARN, text=text), why=why, argument=argument)
+    return refusal(Card(title, tone=Tone.WARN, text=text), why=why)
 
 
-def refusal(card: Card, *, why: str, argument: str = "") -> Result:
-    problem = Problem(why, argument)
-    return Result(card, audit=f"refused: {why}", effect="refused", problem=problem)
+def refusal(card: Card, *, why: str) -> Result:
+    return Result(card, audit=f"refused: {why}", effect="refused", problem=why)
 
 
-def not_done(title: str, *text: str, why: str, argument: str = "") -> Result:
+def not_done(title: str, *text: str, why: str) -> Result:
     """The result of a command with nothing to do or to show, which the audit needn't have."""
     card = Card(title, tone=Tone.WARN, text=text)
-    return Result(card, problem=Problem(why, argument))
+    return Result(card, problem=why)
 
 
 class Stop(Exception):  # a command ends with a result; nothing has gone wrong

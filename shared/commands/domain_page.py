@@ -9,7 +9,7 @@ from typing import Any
 
 from shared.api.models import StatsRow
 from shared.commands.base import DOMAIN, Part, Result, not_done, read_part
-from shared.commands.inboxes import Inboxes, need_inboxes
+from shared.commands.inboxes import Inboxes, need_inboxes, state_of
 from shared.commands.pause import Pause
 from shared.commands.run import CommandContext
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
@@ -72,9 +72,9 @@ class Page:
 async def run(name: str, context: CommandContext) -> Result:
     """Read all parts of the page at once, each by itself: what can't be read is unknown, and hides no other."""
     # A domain without inboxes isn't one of ours: whoever types one gets no look-ups of others' DNS.
-    own = await need_inboxes(name, context, argument="name")
+    own = await need_inboxes(name, context)
     if not own:
-        return not_done("This account has no inboxes", why="no such inbox", argument="name")
+        return not_done("This account has no inboxes", why="no such inbox")
     now, records, asked, last = context.now(), context.records, in_dns(name), context.today
     addresses, workspace = {address for one in own for address in (one.id, one.email)}, context.workspace
 
@@ -118,13 +118,7 @@ async def _look_up(name: str, context: CommandContext) -> DomainReport | None:
 
 def _result(page: Page, paused: Collection[str], context: CommandContext) -> Result:
     health, report, show, happened = page.health, page.report, context.show, _happened(page)
-    is_broken = bool(problems_of(report, now=page.now))
-    states = {
-        Tone.GOOD: "is healthy, but its DNS is broken" if is_broken else "is healthy",
-        Tone.WARN: "is at risk",
-        Tone.UNKNOWN: "is in an unknown state",
-    }
-    state = "is paused" if health.paused else states.get(health.tone, "is in bad health")
+    broken = ", its DNS is broken" if problems_of(report, now=page.now) else ""
     facts = (_inboxes(health), _sends(page), *_from_records(page, paused, context))
     why, steps = _why(page, context), _next(page)
     buttons = [Button("Show inboxes", Inboxes(filter=page.name))]
@@ -134,7 +128,7 @@ def _result(page: Page, paused: Collection[str], context: CommandContext) -> Res
         buttons.append(Button("Pause all …", pause, tone=Tone.BAD))
     rows = [Row((show(at), what), tone=tone) for at, what, _kind, tone in happened]
     card = Card(
-        f"{clip(page.name)} {state}",
+        f"{clip(page.name)}: {state_of(health)}{broken}",
         tone=worst(fact.tone for fact in facts if fact.tone is not Tone.INFO),
         text=(*why, *(f"Next: {step}" for step in steps)),
         facts=facts,

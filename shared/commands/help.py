@@ -37,11 +37,6 @@ FIRST_LINES = (
 """The lines that `help` leads with: what to type, and what it does."""
 
 
-def command_of(line: str) -> str:
-    """The name of a line's command."""
-    return line.partition(" ")[0]
-
-
 class Help(Arguments):
     """`help [COMMAND|all]`."""
 
@@ -89,7 +84,7 @@ async def _help(arguments: Help, context: CommandContext) -> Result:
 
 def first_help(context: CommandContext) -> Card:
     """The five lines, as far as the person may use them, and three buttons."""
-    named = ((line, does, COMMANDS[command_of(line)]) for line, does in FIRST_LINES)
+    named = ((line, does, COMMANDS[line.split()[0]]) for line, does in FIRST_LINES)
     lines = (f"`{line}`: {does}" for line, does, command in named if _may(command, context))
     buttons = [Button(name.capitalize(), COMMANDS[name].arguments()) for name in ("status", "replies")]
     everything = Button("All commands", Help(command=EVERYTHING))

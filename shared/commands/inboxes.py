@@ -10,13 +10,13 @@ from shared.commands.base import (
     ArgumentError,
     Arguments,
     Command,
-    Problem,
     Result,
     Stop,
     Words,
     did_you_mean,
     none_left,
     read_part,
+    which,
 )
 from shared.domain.card import Button, Card, Row, Table, Tone, columns, number
 from shared.text.formats import clip, show_number
@@ -25,6 +25,7 @@ from shared.text.tokenize import quote
 if TYPE_CHECKING:
     from shared.api.models import Inbox
     from shared.commands.run import CommandContext
+    from shared.domain.health import DomainHealth
 
 UNHEALTHY = "unhealthy"
 BOUNCES_OF = timedelta(hours=24)
@@ -85,7 +86,7 @@ async def _inboxes(arguments: Inboxes, context: CommandContext) -> Result:
     if wanted in {None, UNHEALTHY}:
         known: Sequence[Inbox] = await context.inboxes()
     else:
-        known, where = await need_inboxes(wanted, context, argument="filter"), f" on {wanted}"
+        known, where = await need_inboxes(wanted, context), f" on {wanted}"
     tones = [(inbox, verdict(inbox, thresholds=thresholds).tone) for inbox in known]
     if wanted == UNHEALTHY:
         noun, tones = "unhealthy inbox", [one for one in tones if one[1] is not Tone.GOOD]
@@ -114,7 +115,7 @@ async def _inboxes(arguments: Inboxes, context: CommandContext) -> Result:
     return Result(card, rows=data)
 
 
-async def need_inboxes(query: str, context: CommandContext, *, argument: str) -> Sequence[Inbox]:
+async def need_inboxes(query: str, context: CommandContext) -> Sequence[Inbox]:
     """The inboxes of a domain, or with an address; none where the account has none at all.
 
     Raises `Stop`, with the nearest name, where none fits.
@@ -123,13 +124,9 @@ async def need_inboxes(query: str, context: CommandContext, *, argument: str) ->
     fitting = [one for one in known if query.casefold() in {one.email.casefold(), one.domain.casefold()}]
     if known and not fitting:
         names = sorted({one.email if "@" in query else one.domain for one in known})
-        card = Card(
-            f"No inbox matches “{clip(query)}”",
-            tone=Tone.WARN,
-            text=(did_you_mean(query, names),),
-            buttons=(Button("All inboxes", Inboxes()),),
-        )
-        raise Stop(Result(card, problem=Problem("no such inbox", argument)))
+        everything = Button("All inboxes", Inboxes())
+        card = which("inbox", query, 0, did_you_mean(query, names), buttons=(everything,))
+        raise Stop(Result(card, problem="no such inbox"))
     return fitting
 
 
@@ -140,10 +137,7 @@ async def _domains(_: Domains, context: CommandContext) -> Result:
     bounces = await _bounces([domain.domain for domain in domains], context)
     rows, data, buttons = [], [], []
     for one in domains:
-        bad = "bad" if one.bad else "partly resting"
-        states = {Tone.BAD: bad, Tone.WARN: "at risk", Tone.GOOD: "healthy"}
-        state = "paused" if one.paused else states.get(one.tone, "unknown")
-        cells = (one.domain, state, one.lowest, bounces.get(one.domain))
+        cells = (one.domain, state_of(one), one.lowest, bounces.get(one.domain))
         rows.append(Row(cells, tone=one.tone))
         data.append(dict(zip(("domain", "state", "lowest_health", "bounces_24h"), cells, strict=True)))
         if one.tone in {Tone.BAD, Tone.WARN}:
@@ -157,6 +151,13 @@ async def _domains(_: Domains, context: CommandContext) -> Result:
         footer=missing if len(bounces) < len(domains) else "",
     )
     return Result(card, rows=data)
+
+
+def state_of(domain: DomainHealth) -> str:
+    """The state of a domain in a word or two."""
+    bad = "bad" if domain.bad else "partly resting"
+    states = {Tone.BAD: bad, Tone.WARN: "at risk", Tone.GOOD: "healthy"}
+    return "paused" if domain.paused else states.get(domain.tone, "unknown")
 
 
 async def _bounces(domains: Iterable[str], context: CommandContext) -> dict[str, int]:

@@ -15,12 +15,10 @@ from shared.commands.base import (
     ChangingCommand,
     Command,
     OnSequence,
-    Problem,
     Question,
     Result,
     Words,
     ask,
-    did_you_mean,
     is_email,
     need_target,
     none_left,
@@ -28,6 +26,7 @@ from shared.commands.base import (
     refusal,
     refused,
     texts,
+    which,
     write_target,
 )
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
@@ -149,10 +148,7 @@ async def _leads(arguments: Leads, context: CommandContext) -> Result:
         match = await context.find_sequence(arguments.target)
         if not match.only:
             card = match.card(lambda one: replace(arguments, target=(one,)), changes=False)
-            if not match.fitting and not match.nearest:  # a status may have been meant
-                hint = f"No status has this name either. {did_you_mean(match.query, LEAD_STATUSES)}"
-                card = replace(card, text=(*card.text, hint))
-            return Result(card, problem=Problem("no single sequence", "target"))
+            return Result(card, problem="no single sequence")
         sequence, place = match.only.id, f" in {match.only.label}"
     # A person waits for one page; a longer list must not delay other people's answers.
     limit, more = context.limit or PAGE, False
@@ -234,23 +230,16 @@ def _is(lead: models.Lead, who: str) -> bool:
 
 
 def _not_found(who: str, result: Search) -> Result:
-    tone = Tone.WARN if result.complete else Tone.UNKNOWN
-    card = Card(f"No lead matches “{clip(who)}”", tone=tone, text=(result.searched,))
-    return Result(card, problem=Problem("not found", "who"))
+    card = which("lead", who, 0, result.searched)
+    card = replace(card, tone=card.tone if result.complete else Tone.UNKNOWN)
+    return Result(card, problem="not found")
 
 
 def _several(who: str, leads: Sequence[models.Lead], action: type[OnLead]) -> Card:
     """The question which of them is meant."""
-    verb, is_removal = action.verb.capitalize(), action is Remove
-    return Card(
-        f"{len(leads)} leads match “{clip(who)}”",
-        tone=Tone.WARN,
-        text=(f"{NOTHING_CHANGED} Which one?" if is_removal else "Which one?",),
-        table=lead_table(leads),
-        buttons=[
-            Button(f"{verb} {clip(lead.id, length=40)}", action(who=lead.id)) for lead in leads[:MOST_BUTTONS]
-        ],
-    )
+    labels = {lead.id: f"{action.verb.capitalize()} {clip(lead.id, length=40)}" for lead in leads}
+    buttons = [Button(label, action(who=name)) for name, label in labels.items()][:MOST_BUTTONS]
+    return which("lead", who, len(leads), table=lead_table(leads), buttons=buttons)
 
 
 # -- `lead`
@@ -267,7 +256,9 @@ async def _lead(arguments: Lead, context: CommandContext) -> Result:
         return Result(_several(who, result.leads, Lead), rows=[*map(record_of, result.leads)])
     lead = result.leads[0] if result.leads else None
     email = (lead.email if lead else who if "@" in who else "") or ""
-    reply = await _last_reply(email, context) if email else None
+    reply: Alert | None = None
+    if email:
+        reply = (await read_part(context.records.last_reply(context.workspace.name, email))).value
     # A lead that isn't listed any more may still have written: its reply is shown all the same.
     if lead is None and reply is None:
         return _not_found(who, result)
@@ -294,11 +285,6 @@ async def _lead(arguments: Lead, context: CommandContext) -> Result:
     text = () if lead else (result.searched,)
     card = Card(title, tone=tone, text=text, facts=facts, quote=without_quotation(words), buttons=buttons)
     return Result(card, rows=(record_of(lead),) if lead else ())
-
-
-async def _last_reply(email: str, context: CommandContext) -> Alert | None:
-
-    return (await read_part(context.records.last_reply(context.workspace.name, email))).value
 
 
 def _status(reply: Alert) -> str:
@@ -375,7 +361,7 @@ async def _add(arguments: Add, context: CommandContext) -> Result:
     if result.skipped and not result.repeated:
         reasons = ", ".join(skip.reason or "no reason given" for skip in result.skipped)
         note, why = f"The service skipped it: {reasons}.", f"skipped: {reasons}"
-        return refused(f"{email} wasn't added to {label}", note, why=why, argument="email")
+        return refused(f"{email} wasn't added to {label}", note, why=why)
     note = "The service didn't confirm whether it was added."
     if result.repeated:
         note = "The connection was lost and the request was sent again. The first attempt may have added it."
@@ -398,7 +384,7 @@ class RemoveLead(Act):
             await context.client.remove_lead(self.id)
         except NotFound:
             title = f"{label} isn't in this workspace"
-            return refused(title, NOTHING_CHANGED, why="not found", argument="who")
+            return refused(title, NOTHING_CHANGED, why="not found")
         text = ("It is no longer in any sequence. The reply history is kept.",)
         card = Card(f"Removed {label}", tone=Tone.GOOD, text=text)
         return Result(card, rows=({"id": self.id},), audit=f"removed {self.id}")
@@ -411,7 +397,7 @@ async def _remove(arguments: Remove, context: CommandContext) -> Result | Questi
         return _question(who, who)
     result = await search(who, context)
     if len(result.leads) > 1:
-        return refusal(_several(who, result.leads, Remove), why="several leads", argument="who")
+        return refusal(_several(who, result.leads, Remove), why="several leads")
     if result.leads:
         (one,) = result.leads
         email = [Fact("Email", one.email)] if one.email else []

@@ -22,9 +22,9 @@ from shared.commands.base import (
     UsageError,
     Words,
     ask,
+    is_over,
     need_target,
     read_part,
-    refused,
     texts,
 )
 from shared.commands.inboxes import need_inboxes
@@ -120,13 +120,9 @@ class SetStatus(Act):
         from shared.commands.hold import change_each, change_status
 
         if self.until and self.until <= context.now():
-            return _is_over(context.show(self.until))
+            return is_over(context.show(self.until))
         tally = await change_each(self.targets, lambda target: change_status(target, self, context))
         return await _result(tally, self, context)
-
-
-def _is_over(end: str) -> Result:
-    return refused(f"{end} has passed", "Nothing was paused.", why="the time has passed", argument="until")
 
 
 def ends_earlier(timer: Timer | None, end: datetime | None) -> bool:
@@ -198,7 +194,7 @@ async def _plan(arguments: OnSequences, context: CommandContext) -> Result | Que
     if isinstance(arguments, Pause):
         until = arguments.end.after(context.now(), zone=context.zone)
         if arguments.end.until and until is None:
-            return _is_over(f"“{arguments.end.until}”")
+            return is_over(f"“{arguments.end.until}”")
         act = SetStatus(status="paused", until=until, reason=arguments.reason, keep_longer=bool(scope))
     revisions, before = await read_revisions(context), await read_timers(context)
     listed = await context.sequences()
@@ -305,7 +301,7 @@ async def _of_domain(domain: str, plan: Plan, context: CommandContext) -> Result
     names = {name.casefold() for name in await context.records.domain_sequences(workspace, domain, since)}
     used = [sequence for sequence in plan.sequences if sequence.label.casefold() in names]
     if not used:
-        await need_inboxes(domain, context, argument="target")
+        await need_inboxes(domain, context)
     plan, which = replace(plan, sequences=used), f" that used {clip(domain)} in the last 30 days"
     text = "The service doesn't list the sequences of a domain: others may use it, too."
     if plan.able:

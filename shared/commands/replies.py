@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Self
 
 from shared.commands.base import (
@@ -16,6 +16,7 @@ from shared.commands.base import (
     Face,
     Result,
     Words,
+    is_over,
     none_left,
     refused,
     texts,
@@ -126,8 +127,6 @@ def late_tone(reply: Alert, now: datetime) -> Tone:
 
 # -- who gets turns in a rota
 
-LONGEST_ABSENCE = timedelta(days=366)
-
 
 class Away(Arguments):
     """`away [for 2h|until monday]`."""
@@ -156,15 +155,13 @@ class Back(Arguments):
 
 async def _away(arguments: Away, context: CommandContext) -> Result:
     """Turns that the person has now pass on."""
-    now, end = context.now(), arguments.end
+    end = arguments.end
     if not has_rota(context):
         why = "Nobody takes turns here. `[routes.rota]` in the settings names who does."
         return refused("There is no rota", why, why="no rota")
-    until = end.after(now, zone=context.zone)
-    if end.until and (until is None or until > now + LONGEST_ABSENCE):
-        title = f"{end.until} isn't in the next twelve months"
-        here = f"You are still here. {NOTHING_CHANGED}"
-        return refused(title, here, why=title, argument="until")
+    until = end.after(context.now(), zone=context.zone)
+    if end.until and until is None:
+        return is_over(f"“{end.until}”")
     await context.records.turns.leave(context.actor, until=until.timestamp() if until else None)
     shown = f"until {context.show(until)}" if until else "until they are back"
     text = ("Others in the rota get the turns. `back` ends it.",)

@@ -38,7 +38,7 @@ async def run(arguments: Guard, context: CommandContext) -> Result | Question:  
     # Before anything else: a misspelled name must switch nothing.
     if name and name not in rules:
         text = f"Rules: {', '.join(sorted(rules)) or 'none'}."
-        return refused(f"No rule is named {name}", text, why="no such rule", argument="name")
+        return refused(f"No rule is named {name}", text, why="no such rule")
     if act == "off" and not name:
         text = f"{show_number(len(rules), 'guardrail')} here. {ALL_SILENT}"
         title = "Turn off all guardrails of all outreach workspaces?"
@@ -147,7 +147,7 @@ async def _add(
 
 def _is_taken(name: str, *text: str) -> Result:
     title, hint = f"There is already a rule named {name}", "Choose another name: guardrails add RULE as NAME"
-    return refused(title, *text, hint, why="the name is taken", argument="name")
+    return refused(title, *text, hint, why="the name is taken")
 
 
 class AddRule(Act):
@@ -185,7 +185,7 @@ async def _remove(rule: NamedRule, context: CommandContext) -> Result:
     if rule.source != "added":
         where = "in outreach.toml" if rule.source == "settings" else "built in"
         text = f"It is {where}. To turn it off: `guardrails off {name}`."
-        return refused(f"{name} was not removed", text, why="not added", argument="name")
+        return refused(f"{name} was not removed", text, why="not added")
     await context.records.guardrails.remove_rule(context.workspace.name, name)
     again = Button("Add it again", Guard(act="add", rule=str(rule.rule), name=name))
     card = Card(f"Guardrail {name} was removed", tone=Tone.GOOD, buttons=(again,))

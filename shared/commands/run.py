@@ -159,7 +159,7 @@ class CommandContext:
         """The channel to post to; raises `Stop` where that is impossible."""
         place = await self.find_place(channel)
         if place.refusal:
-            raise Stop(refused(place.refusal, place.fix, why=place.refusal, argument="channel"))
+            raise Stop(refused(place.refusal, place.fix, why=place.refusal))
         return place
 
 

@@ -23,6 +23,7 @@ from shared.commands.base import (
     one_of,
     read_part,
     refusal,
+    which,
 )
 from shared.commands.times import END_WORDS, read_end
 from shared.domain.card import Action, Button, Card, Column, Row, Table, Tone, columns, number
@@ -141,7 +142,6 @@ class Match(Data):
     """The words after the name of the only one."""
     nearest: tuple[Sequence, ...] = ()
     """The sequences that may have been meant, if none fits."""
-    known: int = 0
 
     @property
     def only(self) -> Sequence | None:
@@ -149,12 +149,8 @@ class Match(Data):
 
     def card(self, choice: Callable[[str], Action], *, changes: bool = True) -> Card:
         """The question which is meant, or what would have been right; `choice` is the same command for an id."""
-        offered, several = (self.fitting or self.nearest)[:MOST_CANDIDATES], len(self.fitting)
-        title, text = f"“{clip(self.query)}” matches {several} sequences", "Which one?"
-        if not several:
-            title = f"No sequence is named “{clip(self.query)}”"
-            text = "Did you mean one of these?" if offered else "`sequences` lists all of them."
-            text = text if self.known else "This workspace has no sequences."
+        offered, fitting = (self.fitting or self.nearest)[:MOST_CANDIDATES], len(self.fitting)
+        text = (NOTHING_CHANGED if changes else "", "Did you mean one of these?" if self.nearest else "")
         count = Counter(sequence.label for sequence in offered)
         rows, buttons = [], []
         for one in offered:
@@ -162,18 +158,14 @@ class Match(Data):
             name = f" ({one.id})" if count[one.label] > 1 else ""
             buttons.append(Button(clip(one.label, length=40) + name, choice(one.id)))
         heads = columns("Id", "Name", "Status", number("Steps"))
-        return Card(
-            title,
-            tone=Tone.WARN,
-            text=(f"{NOTHING_CHANGED} {text}" if changes else text,),
-            table=Table(heads, rows, total=several or len(rows)),
-            buttons=buttons or (Button("All sequences", Sequences()),),
-        )
+        table = Table(heads, rows, total=fitting or len(rows))
+        buttons = buttons or [Button("All sequences", Sequences())]
+        return which("sequence", self.query, fitting, *text, table=table, buttons=buttons)
 
     def refusal(self, arguments: OnSequence) -> Result:
         """The card as a result, where the command can't be carried out without an answer."""
         card = self.card(lambda name: replace(arguments, target=(name,)))
-        return refusal(card, why="no single sequence", argument="target")
+        return refusal(card, why="no single sequence")
 
 
 def resolve_sequence(sequences: Many[Sequence], words: Many[str], *, greedy: bool = False) -> Match:
@@ -196,7 +188,7 @@ def resolve_sequence(sequences: Many[Sequence], words: Many[str], *, greedy: boo
         return Match(query=query, fitting=fitting, after=after if len(fitting) == 1 else ())
     by_name = {_fold(sequence.label)[:100]: sequence for sequence in sequences}
     nearest = tuple(by_name[name] for name in nearest_of(_fold(query), by_name))
-    return Match(query=query, fitting=(), nearest=nearest, known=len(sequences))
+    return Match(query=query, nearest=nearest)
 
 
 def _named(sequences: Many[Sequence], query: str) -> tuple[Sequence, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, date, timedelta
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -24,7 +24,6 @@ from shared.commands.replies import LATE_SECONDS
 from shared.commands.times import RANGES, DayRange, named_range, range_of, read_period
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
 from shared.text.formats import show_count, show_number, show_rate, show_span
-from shared.text.tokenize import Word
 
 if TYPE_CHECKING:
     from shared.api.models import StatsRow
@@ -61,23 +60,14 @@ class Stats(Arguments):
 
     @classmethod
     def read(cls, words: Words) -> Self:
-        given = cls()
-        if (at := next((at for at, word in enumerate(words) if word.is_one_of("by")), None)) is not None:
-            words = (*words[at + 1 :], *words[:at])  # `7d by inbox` too
-            if not words:
-                raise ArgumentError("Group by what?", hint=f"Choose from: {', '.join(STATS_GROUPS)}.")
+        forms = {form: group for group in STATS_GROUPS for form in (group, f"{group}s")}
+        groups = [forms[word.text.lower()] for word in words if word.is_one_of(*forms)]
+        words = tuple(word for word in words if not word.is_one_of("by", *forms))
         if words and words[0].text[:1].isalpha() and not named_range(words):
-            typed = words[0].text.lower()
-            singular = {"inboxes": "inbox", "people": PERSON}.get(typed, typed.removesuffix("s"))
-            by = next((group for group in STATS_GROUPS if group == singular), None)
-            if by is None or words[0].quoted:
-                raise unknown_word(words[0], (*STATS_GROUPS, *RANGES))
-            given, words = cls(by=by), words[1:]
-        if words:
-            period, words = read_period(words)
-            given = replace(given, period=period)
+            raise unknown_word(words[0], (*STATS_GROUPS, *RANGES))
+        period, words = read_period(words) if words else ("", words)
         none_left(words)
-        return given
+        return cls(by=groups[0] if groups else "sequence", period=period)
 
     def write(self) -> Iterable[str]:
         by = () if self.by == "sequence" else ("by", self.by)
@@ -240,7 +230,7 @@ PERSON_COLUMNS = columns(
 
 
 async def _by_person(period: str, context: CommandContext) -> Result:
-    """Everyone who claimed or marked done in the period, and of several, all together."""
+    """Everyone who claimed or marked done in the period, and all together."""
     from shared.records.records import Waits  # late, as all that only an answer needs
 
     asked = range_of(period, context.local_day)
@@ -253,27 +243,21 @@ async def _by_person(period: str, context: CommandContext) -> Result:
     lines, data = [], []
     for one in people:
         count = done.get(one.name, 0)
-        lines.append(_person(f"@{one.name}", one, count))
         in_time = one.in_time / one.count if one.count else None
+        spans = (_wait(one.median), _wait(one.p90))
+        lines.append(Row((f"@{one.name}", one.count, *spans, show_rate(in_time), count)))
         waits = {"median_seconds": one.median, "p90_seconds": one.p90, "within_5_minutes": in_time}
         data.append({"person": one.name, "claims": one.count, **waits, "done": count})
-    whole = _person("All", total, sum(done.values()))
-    value = f"{show_waits(total)}, {whole.cells[4]} within 5 min, {whole.cells[5]} done"
+    value = f"{show_waits(total)}, {show_number(sum(done.values()), 'reply')} done"
     none = "No interested replies were claimed or marked done in this period."
     card = Card(
         f"Stats by person, {asked.name}",
         text=() if people else (none,),
         facts=[Fact(TIME_TO_CLAIM, value)] if people else (),
-        table=Table(PERSON_COLUMNS, [*lines, whole] if people[1:] else lines),
+        table=Table(PERSON_COLUMNS, lines),
         buttons=_others(PERSON, asked),
     )
     return Result(card, rows=data)
-
-
-def _person(label: str, waits: Waits, done: int) -> Row:
-    share = waits.in_time / waits.count if waits.count else None
-    spans = (_wait(waits.median), _wait(waits.p90))
-    return Row((label, waits.count, *spans, show_rate(share), done))
 
 
 def _wait(seconds: float | None) -> str:
@@ -310,15 +294,9 @@ class Report(Arguments):
 
     @classmethod
     def read(cls, words: Words) -> Self:
-        """A period, `last-month` too; last week where none is given."""
-        split: list[Word] = []
-        for word in words:
-            named = word.text.lower().replace("-", " ")
-            parts = named.split() if named in RANGES and not word.quoted else [word.text]
-            split += (Word(text=part, quoted=word.quoted) for part in parts)
-        if not split:
+        if not words:
             return cls()
-        period, after = read_period(tuple(split))
+        period, after = read_period(words)
         none_left(after)
         asked = range_of(period, ANY_DAY)
         if (asked.end - asked.start).days >= LONGEST_REPORT_DAYS:
@@ -410,21 +388,15 @@ async def _report_domains(context: CommandContext) -> Domains:
 
 def _report_facts(past: PeriodRecords | None, domains: Domains | None) -> Iterable[Fact]:
     """Time to claim, domains and incidents, in a line each."""
-    values = {TIME_TO_CLAIM: "", "Domains": "", "Incidents": ""}
+    values: dict[str, str | None] = {TIME_TO_CLAIM: None, "Domains": None, "Incidents": None}
     if past:
-        waiting = past.replies - past.touches.count
-        values[TIME_TO_CLAIM] = show_waits(past.touches) + (
-            f", {waiting:,} not claimed yet" if waiting else ""
-        )
-        incidents, changes = (
-            show_number(len(past.incidents), "incident"),
-            show_number(len(past.changes), "change"),
-        )
-        values["Incidents"] = f"{incidents}, {changes}"
+        waits, left = show_waits(past.touches), past.replies - past.touches.count
+        values[TIME_TO_CLAIM] = f"{waits}, {left:,} not claimed yet" if left else waits
+        incidents = show_number(len(past.incidents), "incident")
+        values["Incidents"] = f"{incidents}, {show_number(len(past.changes), 'change')}"
     if domains is not None:
         bad = [f"{one['domain']}: {one['text']}" for one in domains if one["tone"] is not Tone.GOOD]
-        count = len(domains)
-        healthy = f"{count - len(bad)} of {show_number(count, 'domain')} healthy" if count else "none"
+        healthy = f"{len(domains) - len(bad)} of {show_number(len(domains), 'domain')} healthy"
         values["Domains"] = "; ".join((healthy, *bad[:3]))
     for label, value in values.items():
         yield Fact(label, value or "unknown", tone=Tone.INFO if value else Tone.UNKNOWN)

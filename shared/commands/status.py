@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shared.commands.base import COMMANDS, Arguments, Command, Part, Problem, Result, read_part
+from shared.commands.base import COMMANDS, Arguments, Command, Part, Result, read_part
 from shared.commands.replies import unclaimed_fact
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.text.formats import UNKNOWN, plural, show_count, show_number, show_span
@@ -86,7 +86,7 @@ async def _run(_: Status, context: CommandContext) -> Result:
         footer=f"As of {context.show(context.now())}",
     )
     is_down = len(seen.service_errors) == 3
-    problem = Problem("the service is unreachable") if is_down else None
+    problem = "the service is unreachable" if is_down else ""
     return Result(card, rows=(_data(seen, verdict, context),), problem=problem)
 
 

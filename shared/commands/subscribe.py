@@ -263,10 +263,10 @@ async def _subscribe(arguments: Subscribe, context: CommandContext) -> Result:
         match = await context.find_sequence([arguments.sequence])
         if not match.only:
             card = match.card(lambda known: replace(arguments, sequence=known))
-            return refusal(card, why="no single sequence", argument="sequence")
+            return refusal(card, why="no single sequence")
         sequence = match.only.label
     if inbox:  # a filter that no inbox fits would never let an alert through
-        await need_inboxes(inbox, context, argument="inbox")
+        await need_inboxes(inbox, context)
     place = await context.need_place(channel)
     channel, condensed = place.channel, arguments.condensed
     one = Subscription(channel=channel, event="", sequence=sequence, inbox=inbox, condensed=condensed)
@@ -300,7 +300,7 @@ async def _unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Resul
     if not ended:  # no command made it: if the settings did, the set says which
         whole = await _whole_set(f"{where} doesn't have this subscription", context, channel)
         card = replace(whole.card, tone=Tone.WARN)
-        return refusal(card, why="no such subscription", argument="events")
+        return refusal(card, why="no such subscription")
     await records.unsubscribe(name, ended)
     await forget_if_unused(context, channel)
     kinds = name_events(tuple(dict.fromkeys(one.event for one in ended)))

@@ -290,6 +290,8 @@ def named_range(words: Words) -> tuple[str, int] | None:
     """The range with a name, or `last 7 days`, that the words begin with, and how many of them name it."""
     lower = [] if words[0].quoted else [text.lower() for text in texts(words[:3])]
     for name in RANGES:
+        if lower[:1] == [name.replace(" ", "-")]:
+            return name, 1
         count = name.count(" ") + 1
         if lower[:count] == name.split():
             return name, count

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from textual.worker import Worker
 
 from shared.commands import UsageError, invocation, parse
-from shared.commands.base import DOMAIN, Act, Arguments, Problem, Question, Result
+from shared.commands.base import DOMAIN, Act, Arguments, Question, Result
 from shared.commands.pause import Pause, Resume, SetStatus
 from shared.commands.times import End, read_end
 from shared.commands.undo import Undo
@@ -142,9 +142,9 @@ class Acts:
         """The one place where commands run: what changes something is refused while the past is shown."""
         changes = isinstance(asked, Yes) or asked.changes
         if state.pending_changes is None:
-            return Result(card=NO_SERVICE, problem=Problem(text="no service"))
+            return Result(card=NO_SERVICE, problem="no service")
         if changes and self.app.frame.is_past:
-            return Result(card=PAST, problem=Problem(text="the past"))
+            return Result(card=PAST, problem="the past")
         self.app.running = asked.line
         self.app.call_later(self.app.hand_frame)
         try:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from shared.api.models import Sequence
 from shared.commands import Invocation
-from shared.commands.base import Act, Problem, Question, Result
+from shared.commands.base import Act, Question, Result
 from shared.commands.errors import error_card, failed_card
 from shared.commands.pause import SetStatus
 from shared.domain.card import Card, Tone
@@ -78,7 +78,7 @@ async def run_command(context: CommandContext, asked: Asked) -> Result | Questio
     except Exception as error:  # noqa: BLE001 # whatever it is becomes a card, and the screen lives
         card = error_card(error, changes=True) if isinstance(asked, Yes) else failed_card(error, asked)
         logger.warning("%s: %s", asked.line, card.summary)
-        return Result(card=card, effect="failed", problem=Problem(text=str(error)))
+        return Result(card=card, effect="failed", problem=str(error))
 
 
 class PendingChanges:
@@ -98,7 +98,7 @@ class PendingChanges:
 
     async def run(self, asked: Asked) -> Result | Question:
         if self.refuses(asked):
-            return Result(card=ONLY_READS, problem=Problem(text="read-only"))
+            return Result(card=ONLY_READS, problem="read-only")
         act = asked.act if isinstance(asked, Yes) else None
         return await (self._change(asked, act) if isinstance(act, SetStatus) else self._run(asked))
 

@@ -66,7 +66,6 @@ def test_a_workspace_is_picked_anywhere() -> None:
     ("line", "says"),
     [
         ("stats by stepp", "Did you mean step?"),
-        ("stats by", "sequence, step, variant, inbox"),
         ("stats 2026-02-30..2026-03-01", "“2026-02-30” isn't a date"),
         ("stats 2026-02-01..", "a start and an end"),
         ("stats 2026-02-02..2026-02-01", "Use 2026-02-01..2026-02-02"),

@@ -22,7 +22,7 @@ from shared.assistants.quoting import (
     summary,
 )
 from shared.commands import COMMANDS, parse
-from shared.commands.base import Problem, Result
+from shared.commands.base import Result
 from shared.domain.card import Card, Fact, Row, Table, columns
 from tests.shared.assistants.injections import INJECTIONS, asked_calls
 from tests.shared.harness import CommandHarness
@@ -77,7 +77,7 @@ def test_an_injection_in_any_field_is_quoted_and_the_short_text_has_none_of_it(t
         title=text, text=(text,), facts=(Fact(label=text, value=text),), quote=text, table=table, footer=text
     )
     row = {"id": text, "status": text, "email": text, text: text, "nested": {"id": [text, {text: text}]}}
-    result = Result(card=card, rows=(row,), problem=Problem(text=text))
+    result = Result(card=card, rows=(row,), problem=text)
     for command in COMMANDS.values():
         assert not any(asked_calls(one) for one in unquoted(answer(command, result)))
         # The summary stands in no quotation, so that no word of others may be in it.

@@ -88,7 +88,7 @@ async def test_a_paused_domain_names_the_record_that_broke_first(paused: Command
         DomainChange(domain=POOR, check=Check.SPF, at=NOW - 2 * HOUR, before=before, after=broken),
     )
     card = await paused.say(f"domain {POOR}")
-    assert (card.title, card.tone) == ("poor.com is paused", Tone.BAD)
+    assert (card.title, card.tone) == ("poor.com: paused, its DNS is broken", Tone.BAD)
     assert card.text == (
         "SPF: 2 records, and only one is allowed, since 12:30 UTC, before it was paused.",
         "The service paused it at 13:30 UTC: bounce rate 9.0%.",
@@ -159,11 +159,11 @@ async def test_a_healthy_domain_has_no_cause_unless_its_dns_is_broken(harness: C
     await harness.checked(report(domain="good.com"))
     # Names in DNS have no case, and with a dot at the end they are whole.
     card = await harness.say("domain GOOD.com.")
-    assert card.title == "good.com is healthy"
+    assert card.title == "good.com: healthy"
     assert card.text == ()
     await harness.checked(report(second_spf(NOW), domain="good.com"))
     card = await harness.say("domain good.com")
-    assert (card.title, card.tone) == ("good.com is healthy, but its DNS is broken", Tone.BAD)
+    assert (card.title, card.tone) == ("good.com: healthy, its DNS is broken", Tone.BAD)
     card = await harness.say("domain god.com")
     assert card.title == "No inbox matches “god.com”"
     assert "Did you mean good.com?" in text(card)
