@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -22,6 +24,8 @@ from shared.store.messages import ChannelRefused
 ANSWERED_WITHIN = 1.0
 """Seconds for Slack, or the database, to say what decides; an acknowledgement may take three."""
 CHECK_SECONDS = 600.0
+_HANDED_OUT = {"token", "response_url"}
+"""These parts of a request say nothing that it asks for."""
 _MOVED = "channel_id_changed"
 _NOTED = {"archive", "unarchive", "id_changed", "rename", "left", "app_uninstalled", "tokens_revoked"}
 _CURED_BY_PEOPLE = frozenset({"is_archived", "not_in_channel", "channel_not_found"})
@@ -49,9 +53,7 @@ class RequestGate:
         if await self._is_foreign(body):
             log.warning("a request of another Slack workspace did nothing")
             return False
-        # Each command, click or form has a trigger of its own, also where someone sends it again within the five
-        # minutes for which its signature is valid; events have ids.
-        if name := read_text(body, "event_id", "trigger_id"):
+        if name := _name_of(body):
             # A database that does not answer must not leave the person without a word.
             with contextlib.suppress(RecordsUnavailable, TimeoutError):
                 if not await asyncio.wait_for(self._taken.take(name), ANSWERED_WITHIN):
@@ -163,6 +165,18 @@ def read_texts(body: Mapping[str, Any], *paths: str) -> list[str]:
 def read_text(body: Mapping[str, Any], *paths: str) -> str:
     """The first text at one of the paths; empty where there is none."""
     return next(iter(read_texts(body, *paths)), "")
+
+
+def _name_of(body: Mapping[str, Any]) -> str:
+    """A name that tells a request from all others; empty where it may come twice.
+
+    Events have ids. Each command, click or form has a trigger of its own, so the same words with it are the same request,
+    also where someone sends it again within the five minutes for which its signature is valid.
+    """
+    if read_text(body, "trigger_id"):
+        said = {key: value for key, value in body.items() if key not in _HANDED_OUT}
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    return read_text(body, "event_id")
 
 
 def _channel_id(channel: object) -> str:
