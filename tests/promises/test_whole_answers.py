@@ -342,6 +342,8 @@ STORIES = {
         @cleo away
         < reply.interested Bob
         back
+        back
+        away until fridya
         status
         guardrails
         guardrails remove many
@@ -455,6 +457,7 @@ STORIES = {
         [Cancel]
         guardrails remove
         guardrails remove nosuch
+        guardrails remove what/ever
         guardrails remove bounces-5
         guardrails off low health
         guardrails off low-health for ever
