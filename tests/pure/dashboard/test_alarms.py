@@ -18,12 +18,14 @@ from shared.api.errors import (
 )
 from shared.domain.snapshot import RATE_LIMITED, REJECTED, SLOW, UNREACHABLE, UNREADABLE, cause_of
 from shared.domain.workspace_verdict import Condition
+from shared.records.records import DomainPause
 from tests.tui.accounts import NOW
 from tui.model.alarms import (
     SETTLES,
     Alarm,
     Update,
     acknowledged,
+    start_of,
     update,
 )
 from tui.model.happened import Mark, MarkKind
@@ -127,3 +129,11 @@ def test_a_service_that_is_not_read_recovers_no_domain() -> None:
 )
 def test_only_a_missing_answer_is_called_unreachable(error: OutreachError, cause: str) -> None:
     assert cause_of(error) == cause
+
+
+def test_a_recorded_pause_began_when_the_service_said_so() -> None:
+    for minutes in (9, -9):
+        recorded = {"a.example": DomainPause(at=NOW - minutes * MINUTE)}
+        found = start_of(PAUSED, now=NOW, first_look=True, changes=(), recorded=recorded)
+        assert (found.since, found.is_older) == ((NOW - max(minutes, 0) * MINUTE).timestamp(), False)
+        assert start_of(BAD, now=NOW, first_look=True, changes=(), recorded=recorded).is_older

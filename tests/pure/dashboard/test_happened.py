@@ -6,9 +6,10 @@ from datetime import timedelta
 
 from shared.domain_health.report import Check, CheckReport, Code, DomainChange, Value
 from shared.records.audit import Actor, AuditEntry
+from shared.records.guardrails import Incident
 from shared.records.records import DomainIncident, PeriodRecords, Transition
 from tests.tui.accounts import NOW
-from tui.model.happened import LOOKS, MarkKind, of_dns, of_period, of_transitions, together
+from tui.model.happened import LOOKS, MarkKind, of_dns, of_incidents, of_period, of_transitions, together
 from tui.system.terminal import ASCII
 
 MINUTE = timedelta(minutes=1)
@@ -118,4 +119,24 @@ def test_confirmed_breaks_of_dns_are_marks_and_so_is_their_end() -> None:
     assert [(one.at, one.kind, one.text) for one in found] == [
         (NOW + MINUTE, MarkKind.DNS_BROKEN, "DMARC: no record"),
         (NOW + 9 * MINUTE, MarkKind.DNS_GOOD, "DMARC: good again"),
+    ]
+
+
+def test_lost_replies_and_guardrails_that_fired_are_marks() -> None:
+    (lost,) = of_period(PeriodRecords(lost=[NOW]), names={})
+    assert (lost.kind, f"{lost.subject} {lost.text}") == (
+        MarkKind.LOST_REPLY,
+        "A reply was found by polling: its webhook never arrived",
+    )
+    fired = (
+        Incident(
+            workspace="acme", rule="many", sentence="", action="", subject="sq_1", label=label, note=note,
+            id=1, began_at=NOW.timestamp(), held_at=0.0,
+        )
+        for label, note in (("Webinar", "12 bounces"), ("", ""))
+    )  # fmt: skip
+    found = [(mark.at, mark.kind, mark.subject, mark.text, mark.about) for mark in of_incidents(fired)]
+    assert found == [
+        (NOW, MarkKind.GUARDRAIL, "Webinar", "guardrail many: 12 bounces", "sq_1"),
+        (NOW, MarkKind.GUARDRAIL, "sq_1", "guardrail many", "sq_1"),
     ]

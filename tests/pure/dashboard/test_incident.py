@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -14,6 +15,7 @@ from shared.records.records import Transition
 from tests.tui.accounts import NOW
 from tui.model.happened import Mark, MarkKind
 from tui.model.incident import FILLS, SEVERITY, Incident, Lane, LaneState, Segment, lane_lines, lanes_of
+from tui.screens.incidents import range_for
 from tui.system.terminal import ASCII
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -190,3 +192,11 @@ def test_a_short_trouble_is_never_too_short_to_be_seen() -> None:
     (line,) = lane_lines(Incident(start=START, end=NOW, lanes=(lane,)))
     assert FILLS[LaneState.PAUSED][0] in "".join(text for text, _ in line.bar(100))
     assert min(LaneState, key=SEVERITY.__getitem__) is LaneState.PAUSED
+
+
+@pytest.mark.parametrize(
+    ("hours", "span"), [(None, 24), (1, 6), (5.2, 6), (5.3, 24), (20, 24), (21, 168), (145, 168), (999, 168)]
+)
+def test_the_lanes_begin_before_the_first_alarm(hours: float | None, span: int) -> None:
+    since = None if hours is None else NOW - hours * HOUR
+    assert range_for(since, now=NOW) == span * HOUR
