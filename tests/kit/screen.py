@@ -111,15 +111,18 @@ class Screen:
     async def settled(self) -> str:
         """The screen with its inks, once keys, commands and readings are through and two looks show the same."""
         app, before = self._pilot.app, ""
+        # The other workers read on and on: the queue of replies, and who may do what with them.
+        endless = {"replies", "permission", "commands"}
         with app._context():  # a pause draws what is due
             while True:
-                # The other workers read on and on: the queue of replies, and who may do what with them.
-                endless = {"replies", "permission", "commands"}
-                if isinstance(app.screen, ModalScreen):
-                    endless.add("acts")  # it waits for the answer
-                if ends := [one for one in app.workers if one.group not in endless]:
-                    await app.workers.wait_for_complete(ends)
+                # A dialog may open while its worker is waited for, which then waits for the answer.
+                asks = {"acts"} if isinstance(app.screen, ModalScreen) else set[str]()
+                is_working = any(
+                    not one.is_finished for one in app.workers if one.group not in endless | asks
+                )
                 await self._pilot.pause(0.02)
+                if is_working:
+                    continue
                 if self.text == before:
                     assert "Internal error" not in before, before
                     return self.inked
