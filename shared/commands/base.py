@@ -101,8 +101,8 @@ class Arguments(Data):
         return cls()
 
     def write(self) -> Iterable[str]:
-        """The words that a person would type after the verb."""
-        return ()
+        """The words that a person would type after the verb: where nothing else is said, the values of its fields."""
+        return [quote(value) for value in vars(self).values() if value]
 
     @property
     def line(self) -> str:

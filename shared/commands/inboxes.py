@@ -20,7 +20,6 @@ from shared.commands.base import (
 )
 from shared.domain.card import Button, Card, Row, Table, Tone, columns, number
 from shared.text.formats import clip, show_number
-from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
     from shared.api.models import Inbox
@@ -51,9 +50,6 @@ class Inboxes(Arguments):
         none_left(words[1:])
         return cls(filter=words[0].text.lower() if words else None)
 
-    def write(self) -> Iterable[str]:
-        return (quote(self.filter),) if self.filter else ()
-
 
 class Domains(Arguments):
     """`domains`."""
@@ -74,9 +70,6 @@ class Domain(Arguments):
             raise ArgumentError("Which domain?", hint=hint)
         none_left(words[1:])
         return cls(name=words[0].text.lower().rpartition("@")[2].rstrip("."))
-
-    def write(self) -> Iterable[str]:
-        return (quote(self.name),)
 
 
 async def _inboxes(arguments: Inboxes, context: CommandContext) -> Result:

@@ -85,9 +85,6 @@ class OnLead(Arguments):
         none_left(words[1:])
         return cls(who=words[0].text)
 
-    def write(self) -> Iterable[str]:
-        return (quote(self.who),)
-
 
 class Lead(OnLead):
     """`lead EMAIL|NAME|ld_…`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from collections.abc import Sequence as Many
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
@@ -49,9 +49,6 @@ class Sequences(Arguments):
     @classmethod
     def read(cls, words: Words) -> Self:
         return cls(status=one_of(words, SEQUENCE_STATUSES))
-
-    def write(self) -> Iterable[str]:
-        return filter(None, (self.status,))
 
 
 async def _run(arguments: Sequences, context: CommandContext) -> Result:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from zoneinfo import ZoneInfo
 
 from shared.commands.subscribe import digest_card
 from shared.domain.card import Card, Tone
@@ -112,26 +111,3 @@ async def test_audit_is_in_the_order_of_time_and_refusals_hide_no_change(harness
     assert len(refused) == 5
     assert refused[0][3:] == ("pause nonsense", "refused: no single sequence")
     assert [one["refused"] for one in card.data].count(False) == 3
-
-
-async def test_a_filter_that_no_inbox_fits_is_refused_with_the_nearest(harness: CommandHarness) -> None:
-    card = await harness.say("subscribe lead.bounced inbox=god.com")
-    assert card.title == "No inbox matches “god.com”"
-    assert card.text == ("Did you mean good.com?",)
-    assert await subscriptions(harness) == []
-
-
-async def test_a_digest_comes_in_its_authors_zone_which_the_answers_name(harness: CommandHarness) -> None:
-    berlin = ZoneInfo("Europe/Berlin")
-    card = await harness.say("digest at 9:00", zone=berlin)
-    assert (card.tone, "a digest: 09:00 Europe/Berlin" in card.title) == (Tone.GOOD, True)
-    assert "11 Mar 09:00 CET" in card.text[0]
-    shown = await harness.say("subscriptions", zone=berlin)
-    assert "Digest: 09:00 Europe/Berlin, next 11 Mar 09:00 CET." in shown.text
-    card = await harness.say("digest mondays at 08:30 UTC", zone=berlin)
-    assert "mondays 08:30 UTC" in card.title
-    assert "and mondays 08:30 UTC, next 11 Mar" in card.text[0], "beside the daily one"
-    card = await harness.say("digest", zone=berlin)
-    assert card.buttons[1].line == "digest today"
-    await harness.say(card.buttons[2].line)
-    assert await harness.store.records.digest_at("default", "C1") is None

@@ -9,7 +9,6 @@ import pytest
 
 from shared.commands import parse
 from shared.commands.base import InChannel
-from shared.domain.card import Tone
 from shared.settings import load
 from tests.shared.harness import CommandHarness, Said, text
 
@@ -89,23 +88,6 @@ async def test_a_button_that_ends_something_names_its_own_workspace_and_channel(
     assert channels == {"C1"}, "wherever the message is read"
 
 
-async def test_what_the_settings_say_is_not_ended_by_a_command_that_says_where_it_is(
-    say: Say,
-) -> None:
-    card = await say('unsubscribe reply.ooo sequence="Q3 founders"')
-    assert (card.tone, card.refused) == (Tone.WARN, True)
-    assert "[[routes.rules]] no. 1" in text(card)
-
-
 async def test_the_quiet_hours_of_a_channel_are_shown(say: Say) -> None:
     assert "Quiet hours 18:00 to 09:00 America/New_York" in text(await say("subscriptions"))
     assert "Quiet" not in text(await say("subscriptions <#C2>"))
-
-
-async def test_the_digests_of_all_workspaces_are_shown_where_they_come_to_one_channel(
-    say: Say,
-) -> None:
-    await say("digest at 9 Europe/Berlin")
-    card = await say("digest")
-    assert card.title == "Digests of <#C1>"
-    assert "09:00 Europe/Berlin for acme" in text(card)
