@@ -134,6 +134,8 @@ class Answer:
     """The setting whose message it is."""
     about: str = ""
     """The channel that it tells of."""
+    number: int = 0
+    """The number of the change in the audit."""
 
 
 @frozen

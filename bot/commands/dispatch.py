@@ -248,7 +248,7 @@ class CommandDispatcher:
             # What was left as it is, the message of the change doesn't say.
             return replace(answer, edited=not result.card.text)
         by, setting = f"by @{context.actor.name}", result.setting
-        return replace(answer, by=by, public=True, setting=setting, about=result.about)
+        return replace(answer, by=by, public=True, setting=setting, about=result.about, number=result.number)
 
     async def _ask(self, question: Question, caller: Caller, context: CommandContext) -> Answer:
         """A question that is bound to the person and expires."""

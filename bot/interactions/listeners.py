@@ -484,7 +484,10 @@ class Answers:
             undo=change,
         )
         try:
-            await self._store.outbox.plan(workspace, planned)
+            if setting:
+                await self._store.records.plan_about(workspace, setting, planned, number=answer.number)
+            else:
+                await self._store.outbox.plan(workspace, planned)
         except RecordsUnavailable as error:
             log.warning("an answer is sent without the queue", error=str(error))
             await self._call(POST, render_answer(answer), channel=channel, thread_ts=thread_ts or None)

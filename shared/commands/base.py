@@ -279,6 +279,8 @@ class Result(Data):
     """The setting that it changed, such as `digest C123`: earlier messages about it say from then on how it is."""
     about: str = ""
     """The channel whose subscriptions or digest it changed: nobody reads of it who may not know of that channel."""
+    number: int = 0
+    """The number of its entry in the audit; 0: there is none."""
     problem: str = ""
     """The reason why nothing was done, without an error: several fit, none fits. A shell exits with 1."""
 

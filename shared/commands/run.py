@@ -307,7 +307,7 @@ async def _recorded(
     try:
         number = await records.record(entry)
         if done.setting:  # earlier messages about it say from now on how it is
-            await records.restate(workspace, done.setting, done.card.title)
+            await records.restate(workspace, done.setting, done.card.title, number=number)
     except RecordsUnavailable as error:
         if not number:  # it is shown, and undoes nothing
             footer = " ".join(filter(None, (card.footer, f"Not in the audit log: {error}")))
@@ -316,7 +316,7 @@ async def _recorded(
         raise failure
     if number and done.undoable:
         card = replace(card, buttons=(Button(UNDO, UndoChange(change=number)), *card.buttons))
-    return replace(done, card=_in_workspace(card, context))
+    return replace(done, number=number, card=_in_workspace(card, context))
 
 
 def _in_workspace(card: Card, context: CommandContext) -> Card:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from shared.domain.wall_clock import MORNING, Recurrence, moment, parse_recurrence
@@ -14,7 +15,7 @@ from shared.store import facts, jobs, messages
 from shared.store.db.engine import Repository, Transaction, reads, writes
 from shared.store.db.schema import literal, posts
 from shared.store.deliveries import subscriptions_of
-from shared.store.facts import DIGEST, SUBSCRIPTION
+from shared.store.facts import DIGEST, SETTING, SUBSCRIPTION
 from shared.store.jobs import Job
 from shared.store.messages import PlannedPost
 from shared.store.post_kinds import ANSWER
@@ -67,17 +68,39 @@ class Subscriptions(Repository):
         jobs.put(tx, jobs.DIGEST, key, workspace=workspace, at=_next(at, tx.now), how="replace")
 
     @writes
-    def restate(self, tx: Transaction, workspace: str, setting: str, title: str) -> None:
-        """Have the earlier messages about a setting say how it is now, without the buttons that belonged to what it was."""
+    def restate(self, tx: Transaction, workspace: str, setting: str, title: str, *, number: int) -> None:
+        """Have the earlier messages about a setting say how it is now, without the buttons that belonged to what it was.
+
+        `number` is that of the change in the audit: of two changes at the same time the later one counts.
+        """
+        about = about_setting(workspace, setting)
+        newest = facts.lock(tx, SETTING, about)
+        if newest.get("number", 0) > number > 0:
+            title = str(newest["title"])
+        else:
+            facts.put(tx, SETTING, about, {"number": number, "title": title})
+        earlier = posts.c.dedupe.startswith(about, autoescape=True)
         # In the very words of the index of what isn't an alert, else all posts are read.
-        answers = (posts.c.kind != literal("alert")) & (posts.c.kind == ANSWER)
-        earlier = posts.c.dedupe.startswith(about_setting(workspace, setting), autoescape=True)
-        note = json.dumps({"title": title}, ensure_ascii=False)
-        messages.redraw(tx, answers & earlier, clicked=True, note=note)
+        earlier &= posts.c.kind != literal("alert")
+        messages.redraw(tx, (posts.c.kind == ANSWER) & earlier, clicked=True, note=_titled(title))
+
+    @writes
+    def plan_about(
+        self, tx: Transaction, workspace: str, setting: str, post: PlannedPost, *, number: int
+    ) -> None:
+        """Plan the message of a change; one that was overtaken meanwhile says how the setting is now."""
+        newest = facts.lock(tx, SETTING, about_setting(workspace, setting))
+        if newest.get("number", 0) > number > 0:
+            post = replace(post, note=_titled(str(newest["title"])))
+        messages.plan(tx, [(workspace, post)])
 
     async def give_up_channel(self, channel: str) -> None:
         """Nothing is posted to the channel any more: messages that it rejected are dropped."""
         await self.database.drain(partial(messages.drop_some, channel=channel))
+
+
+def _titled(title: str) -> str:
+    return json.dumps({"title": title}, ensure_ascii=False)
 
 
 def about_setting(workspace: str, setting: str) -> str:
