@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Self
 
 from shared.commands.base import (
@@ -16,7 +16,6 @@ from shared.commands.base import (
     Face,
     Result,
     Words,
-    is_over,
     none_left,
     refused,
     texts,
@@ -127,6 +126,9 @@ def late_tone(reply: Alert, now: datetime) -> Tone:
 
 # -- who gets turns in a rota
 
+LONGEST_ABSENCE = timedelta(days=366)
+"""A year that was mistyped would take somebody out of the rota for good."""
+
 
 class Away(Arguments):
     """`away [for 2h|until monday]`."""
@@ -159,9 +161,10 @@ async def _away(arguments: Away, context: CommandContext) -> Result:
     if not has_rota(context):
         why = "Nobody takes turns here. `[routes.rota]` in the settings names who does."
         return refused("There is no rota", why, why="no rota")
-    until = end.after(context.now(), zone=context.zone)
-    if end.until and until is None:
-        return is_over(f"“{end.until}”")
+    now = context.now()
+    until = end.after(now, zone=context.zone)
+    if end.until and (until is None or until > now + LONGEST_ABSENCE):
+        return refused(f"{end.until} isn't in the next twelve months", NOTHING_CHANGED, why="too far away")
     await context.records.turns.leave(context.actor, until=until.timestamp() if until else None)
     shown = f"until {context.show(until)}" if until else "until they are back"
     text = ("Others in the rota get the turns. `back` ends it.",)

@@ -170,6 +170,7 @@ async def test_a_service_that_fails_is_named_with_what_to_do_and_what_was_kept_s
             await screen.until(said)
         await screen.press("w")
         assert "RESTING" in await screen.until("█")
+        await screen.until(" alarm")  # the page of incidents begins before the first one
         await screen.press("4")
         await account.recover()
         await account.control("POST", "events", workspace="acme", kind="domain.paused", count=1)
