@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from bot.blockkit.actions import write_value
+from bot.blockkit.actions import line_of, write_value
 from shared.commands import COMMANDS
 from shared.commands.base import ALIASES
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
@@ -33,7 +33,8 @@ MOST_BLOCKS = 50
 DATE = "{date_short_pretty}, {time}"
 SHRINKING = ((40, 600), (20, 600), (10, 300), (5, 120), (0, 60))
 """Rows and letters of a card that is too long, until it is short enough."""
-ITEM_SIZES = ((120, 400, 160), (100, 120, 80), (80, 60, 40), (60, 30, 0), (20, 0, 0))
+Sizes = tuple[int, int, int]
+ITEM_SIZES: Sequence[Sizes] = ((120, 400, 160), (100, 120, 80), (80, 60, 40), (60, 30, 0), (20, 0, 0))
 """Letters of title, facts and quote of an item; the last fits for twenty items of any alphabet."""
 ITEM_BUTTONS, ITEM_BUTTON = 2, 100
 """Buttons of an item in a list, and the characters of one as it travels: `claim al_…` and its label."""
@@ -93,18 +94,19 @@ def _fitting_blocks(card: Card, *, in_view: bool = False) -> list[Block]:
 
 
 def _trimmed(card: Card, *, rows: int, letters: int) -> Card:
-    table = card.table
+    short = changed(card, lambda text: cut(text, letters))
+    table = short.table
     if table:
         table = replace(table, rows=table.rows[:rows], total=table.total or len(table.rows))
     return replace(
-        card,
-        text=tuple(cut(text, letters) for text in card.text[:rows]),
-        facts=tuple(replace(fact, value=cut(fact.value, letters)) for fact in card.facts[:rows]),
-        details=tuple(replace(fact, value=cut(fact.value, letters), url="") for fact in card.details),
+        short,
+        title=card.title,
+        text=short.text[:rows],
+        facts=short.facts[:rows],
+        details=tuple(replace(fact, url="") for fact in short.details),
         quote=cut(card.quote, letters),
         table=table,
         buttons=card.buttons[:rows],
-        footer=cut(card.footer, letters),
     )
 
 
@@ -200,19 +202,24 @@ def render_line(line: str, details: str = "", *, buttons: Sequence[Button] = ())
 def render_condensed(card: Card) -> Message:
     """The Card in a few lines, with all of its buttons."""
     facts = tuple(replace(fact, value=f"{fact.label} {fact.value}", at=None) for fact in card.facts)
-    bare, below = replace(card, buttons=(), facts=facts), [*context(card.footer), *actions(card.buttons)]
-    blocks = _sized(lambda sizes: [*_item(bare, 0, sizes), *below])
+    short, below = replace(card, facts=facts), [*context(card.footer), *actions(card.buttons)]
+    blocks = _sized(lambda sizes: [_item(short, sizes), *below])
     return Message(text=fallback(card), blocks=blocks) if _fit(blocks) else render(card)
 
 
 def render_list(title: str, cards: Sequence[Card]) -> Message:
     """Many Cards in one message under a title, a paragraph each, with its first buttons."""
-    named = rich(section(text_element(title, bold=True)))
+
+    def draw(sizes: Sizes) -> list[Block]:
+        blocks = [rich(section(text_element(title, bold=True)))]
+        for number, card in enumerate(cards):
+            first = card.buttons[:ITEM_BUTTONS]
+            short = [one for one in first if len(json.dumps((one.label, value_of(one)))) <= ITEM_BUTTON]
+            blocks += [_item(card, sizes), *actions(short, first=ITEM_BUTTONS * number)]
+        return blocks
+
     text = f"{title}: {'; '.join(card.title for card in cards)}"
-    blocks = _sized(
-        lambda sizes: [named, *(block for n, card in enumerate(cards) for block in _item(card, n, sizes))]
-    )
-    return Message(text=escape(cut(visible(text), FALLBACK)), blocks=blocks)
+    return Message(text=escape(cut(visible(text), FALLBACK)), blocks=_sized(draw))
 
 
 def render_with(card: Card, items: Sequence[Card]) -> Message:
@@ -220,7 +227,7 @@ def render_with(card: Card, items: Sequence[Card]) -> Message:
     return Message(text=fallback(card), blocks=_with_items(_fitting_blocks(card), items))
 
 
-def _sized(draw: Callable[[tuple[int, int, int]], list[Block]]) -> list[Block]:
+def _sized(draw: Callable[[Sizes], list[Block]]) -> list[Block]:
     """The blocks in the largest size that fits, or else the smallest."""
     blocks: list[Block] = []
     for sizes in ITEM_SIZES:
@@ -245,18 +252,16 @@ def _with_items(blocks: list[Block], items: Sequence[Card]) -> list[Block]:
     return drawn
 
 
-def _entries(items: Sequence[Card], sizes: tuple[int, int, int]) -> list[Block]:
+def _entries(items: Sequence[Card], sizes: Sizes) -> list[Block]:
     entries: list[Block] = []
     for number, item in enumerate(items):
-        # Its facts say what they are by themselves: "waiting 6 min", and not "Age waiting 6 min".
-        bare = replace(item, facts=(), details=(*item.facts, *item.details), buttons=())
-        between: list[Block] = [{"type": "divider"}] if number else []
-        entries += [*between, *_item(bare, number, sizes), *actions(item.buttons)]
+        entries += [{"type": "divider"}] if number else []
+        entries += [_item(item, sizes), *actions(item.buttons)]
     return entries
 
 
-def _item(card: Card, number: int, sizes: tuple[int, int, int]) -> list[Block]:
-    """The Card as a paragraph of a list, with its first buttons."""
+def _item(card: Card, sizes: Sizes) -> Block:
+    """The Card as a paragraph of a list."""
     title, details, quoted = sizes
     some = (*card.facts, *card.details)[:3]
     facts = [f"{fact.label} {fact.value}" if fact.at else fact.value for fact in some]
@@ -266,9 +271,7 @@ def _item(card: Card, number: int, sizes: tuple[int, int, int]) -> list[Block]:
     below = " · ".join(visible(part) for part in (*card.text, *facts) if part)
     if below and details:
         words += rich_elements(f"\n{cut(below, details)}")
-    first = card.buttons[:ITEM_BUTTONS]
-    short = [button for button in first if len(json.dumps((button.label, value_of(button)))) <= ITEM_BUTTON]
-    return [rich(section(*words)), *actions(short, first=ITEM_BUTTONS * number)]
+    return rich(section(*words))
 
 
 def render_view(card: Card, *, items: Sequence[Card] = ()) -> list[Block]:
@@ -279,11 +282,8 @@ def render_view(card: Card, *, items: Sequence[Card] = ()) -> list[Block]:
     """
     blocks = _with_items(_fitting_blocks(replace(card, quote=""), in_view=True), items)
     at = next((n for n, block in enumerate(blocks) if block["type"] == "actions"), len(blocks))
-    text = visible_lines(card.quote).strip()
-    parts = [text[start : start + VIEW_QUOTE] for start in range(0, len(text), VIEW_QUOTE)]
-    quotes = [rich(quotation(part)) for part in parts[:VIEW_QUOTES]]
-    if left := sum(map(len, parts[VIEW_QUOTES:])):
-        quotes.append(rich(section(text_element(f"{left:,} more characters"))))
+    text = cut(visible_lines(card.quote).strip(), VIEW_QUOTE * VIEW_QUOTES)
+    quotes = [rich(quotation(text[start : start + VIEW_QUOTE])) for start in range(0, len(text), VIEW_QUOTE)]
     return [*blocks[:at], *quotes, *blocks[at:]]
 
 
@@ -523,3 +523,77 @@ def _table(table: Table, change: Callable[[str], str]) -> Table:
         for row in table.rows
     )
     return replace(table, rows=rows)
+
+
+# -- what Slack refuses to draw, as its words
+
+# Slack rejects a whole message for one block: a type that isn't rolled out to the workspace yet, an undocumented limit, a
+# view that is too large. Its errors name the cause in different ways, so every rejection gets the same simpler form.
+# Errors: docs.slack.dev/reference/methods/chat.postMessage, chat.update and views.open.
+
+BLOCKS_REFUSED = frozenset({"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long"})
+VIEW_REFUSED = frozenset({"invalid_arguments", "invalid_view", "view_too_large"}) | BLOCKS_REFUSED
+TEXT, SECTION = 3_900, 2_900
+"""Characters of a text (over 4,000 are too long for chat.update), and of a section."""
+
+
+def plainer(body: Mapping[str, Any], code: str) -> Block | None:
+    """The plainer form of a call's body after this refusal; None: there is none, or it would not help."""
+    if "view" in body and code in VIEW_REFUSED:
+        view = plain_view(body["view"])
+        return None if view == body["view"] else {**body, "view": view}
+    blocks = body.get("blocks")
+    if not blocks or code not in BLOCKS_REFUSED:
+        return None
+    # Without an empty list chat.update would keep the blocks that are there.
+    return {**body, "blocks": [], "text": text_of(blocks) or body["text"]}
+
+
+def text_of(blocks: Sequence[Block]) -> str:
+    """Everything that blocks say, as text for `text`, which Slack parses; buttons as what to type instead."""
+    return cut("\n".join(filter(None, (_words(block).strip() for block in blocks))), TEXT)
+
+
+def _words(part: Block) -> str:
+    """The words of a block, an element or a text object."""
+    match part:
+        case {"type": "date"}:
+            fallback = escape(part["fallback"]).replace("|", "/")
+            words = f"<!date^{part['timestamp']}^{part['format']}|{fallback}>"
+        case {"type": "mrkdwn", "text": str(text)}:
+            words = text
+        case {"text": str(text)}:
+            words = escape(text)
+        case {"rows": rows}:
+            words = "\n".join(" · ".join(map(_words, row)) for row in rows)
+        case {"text": {"text": str(label)}, "url": str(url)}:
+            words = f"{escape(label)}: {escape(url)}"
+        case {"text": {"text": str(label)}, "value": str(value)}:
+            words = f"{escape(label)}: `/outreach {escape(line_of(value))}`"
+        case _:
+            words = _words_within(part)
+    return words
+
+
+def _words_within(part: Block) -> str:
+    """The words of what a block holds: docs.slack.dev/reference/block-kit/blocks names the places."""
+    inner = [part.get(name) for name in ("text", "label", "accessory")]
+    inner += [one for name in ("fields", "elements", "options") for one in part.get(name, ())]
+    kind = part.get("type", "")
+    between = "" if kind.startswith("rich_text_") else " " if kind == "context" else "\n"
+    words = between.join(filter(None, (_words(one) for one in inner if one)))
+    return "> " + words.replace("\n", "\n> ") if kind == "rich_text_quote" else words
+
+
+def plain_view(view: Block) -> Block:
+    """A modal or Home with nothing in it but text."""
+    if all(block.get("type") == "section" for block in view["blocks"]):
+        return view
+    words = text_of(view["blocks"])
+    parts = [words[at : at + SECTION] for at in range(0, len(words), SECTION)]
+    sections = [
+        {"type": "section", "text": {"type": "mrkdwn", "text": part}} for part in parts if part.strip()
+    ]
+    kept = ("type", "callback_id", "private_metadata", "title", "close")
+    bare = {name: view[name] for name in kept if name in view}
+    return {**bare, "blocks": sections or [{"type": "divider"}]}

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bot.blockkit import card_blocks, plainer
+from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import LABEL, OPTION_VALUE, Block, cut, plain
 from bot.commands.dispatch import FORMS
 from shared.api.models import Sequence as Campaign
@@ -81,7 +81,7 @@ def ack_view(card: Card, *, channel: str = "") -> View:
 
     https://docs.slack.dev/surfaces/modals#updating_response
     """
-    return plainer.plain_view(answer_view(card, channel=channel))
+    return card_blocks.plain_view(answer_view(card, channel=channel))
 
 
 def metadata_of(view: Mapping[str, Any], name: str) -> str:

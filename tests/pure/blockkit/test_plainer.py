@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.blockkit import card_blocks, plainer
+from bot.blockkit import card_blocks
 from bot.blockkit.actions import OnAlert
 from bot.blockkit.card_blocks import plain
 from bot.interactions import forms
@@ -35,7 +35,7 @@ CARD = Card(
 def forms_of(body: dict[str, Any], code: str) -> list[dict[str, Any]]:
     """Every form that follows, one refusal after the other."""
     found: list[dict[str, Any]] = []
-    while (body := plainer.plainer(body, code) or {}) and len(found) < 9:
+    while (body := card_blocks.plainer(body, code) or {}) and len(found) < 9:
         found.append(body)
     return found
 
@@ -51,7 +51,7 @@ def test_refused_blocks_become_their_words() -> None:
     assert bare["blocks"] == []
     assert bare["metadata"] == drawn(CARD)["metadata"]
     assert bare["text"].splitlines() == [
-        "*Stats of &lt;Q3&gt;*",
+        "Stats of &lt;Q3&gt;",
         "Rates are per send.",
         "> Call me &lt;!channel&gt;",
         "Group · Sends",
@@ -75,18 +75,12 @@ def test_every_plainer_form_of_any_card_is_one_that_slack_takes(card: Card, item
 @settings(max_examples=20, deadline=None)
 @given(card=cards)
 def test_a_plain_view_of_any_card_is_one_that_slack_takes(card: Card) -> None:
-    view = plainer.plain_view(forms.answer_view(card))
+    view = card_blocks.plain_view(forms.answer_view(card))
     assert view_problems(view, kind="modal") == []
-    assert plainer.plain_view(view) == view, "plainer than that it does not get"
-
-
-def test_a_text_that_is_too_long_is_cut_once() -> None:
-    long = {"text": "x" * 5_000}
-    (body,) = forms_of(long, "msg_too_long")
-    assert len(body["text"]) == plainer.LEAST_TEXT
+    assert card_blocks.plain_view(view) == view, "plainer than that it does not get"
 
 
 @pytest.mark.parametrize("code", ["channel_not_found", "ratelimited", "internal_error", ""])
 def test_other_refusals_change_nothing(code: str) -> None:
-    assert plainer.plainer(drawn(CARD), code) is None
-    assert plainer.plainer({"view": {"type": "modal", "title": plain("x"), "blocks": []}}, code) is None
+    assert card_blocks.plainer(drawn(CARD), code) is None
+    assert card_blocks.plainer({"view": {"type": "modal", "title": plain("x"), "blocks": []}}, code) is None
