@@ -32,7 +32,7 @@ from shared.commands import Invocation, UsageError
 from shared.commands.base import DOMAIN
 from shared.commands.inboxes import Domain, Inboxes
 from shared.commands.leads import Remove
-from shared.commands.pause import Pause, Resume
+from shared.commands.pause import Pause
 from shared.commands.undo import UNDO, UndoChange
 from shared.domain.alert import Alert, domain_of
 from shared.domain.card import Action, Button, Card, Fact, Tone, Typed
@@ -90,7 +90,7 @@ def about(event: Event) -> str:
 
 def facts_of(*pairs: tuple[str, str | None], brief: bool = False) -> tuple[Fact, ...]:
     """The facts whose value is known."""
-    return tuple(Fact(label=label, value=value, brief=brief) for label, value in pairs if value)
+    return tuple(Fact(label, value, brief=brief) for label, value in pairs if value)
 
 
 def show_time(at: datetime) -> str:
@@ -98,7 +98,7 @@ def show_time(at: datetime) -> str:
 
 
 def when(label: str, at: datetime, *, brief: bool = False) -> Fact:
-    return Fact(label=label, value=show_time(at), at=at, brief=brief)
+    return Fact(label, show_time(at), at=at, brief=brief)
 
 
 def span(since: float, until: float) -> str:
@@ -113,33 +113,32 @@ def answer_link(event: Event) -> str:
     return mail_address(event.lead.email, event.reply or "", subject=own) if event.lead.email else ""
 
 
-def footer(alert: Alert) -> str:
+def origin(alert: Alert) -> tuple[Fact, ...]:
     """The workspace where there are several, and whether it was found later than it should have come."""
     is_late = alert.found and not kind_of(alert.event.kind).own
-    return " · ".join(filter(None, (alert.workspace, LATE if is_late else "")))
+    return facts_of(("Workspace", alert.workspace), ("Delivery", LATE if is_late else ""), brief=True)
 
 
 def reply_card(alert: Alert, *, in_list: bool = False) -> Card:
     """The card of a reply: its author, owner and words, where it came from, and what can be done."""
     event, tone, (row, menu) = alert.event, Tone.INFO, _acts(alert)
-    more = Button(label="Details …", action=OnAlert(verb=DETAILS, alert=alert.id), menu=True)
+    more = Button("Details …", OnAlert(verb=DETAILS, alert=alert.id), menu=True)
     if alert.state is State.UNCLAIMED and kind_of(event.kind).claimable:
         tone = Tone.WARN if alert.nudges else Tone.GOOD
     # Without a public address of the bot, the address has a link that answers.
     email, link = event.lead.email, "" if alert.mail_link else answer_link(event)
     # The mail that the lead answered would be most of the card on a phone; the details have it.
-    address = Fact(label="Reply by email" if link else "Email", value=email or "", url=link)
+    address = Fact("Reply by email" if link else "Email", email or "", url=link)
     whole, words = (event.reply or "").strip(), without_quotation(event.reply or "")
     return Card(
-        title=_title(alert, in_list=in_list),
+        _title(alert, in_list=in_list),
         tone=tone,
         quote=whole if len(whole) <= len(words) + SIGNATURE_CHARACTERS else words,
         details=(
-            *facts_of(("Workspace", alert.workspace), brief=True),
+            *origin(alert),
             *facts_of(("Sequence", _sequence_name(alert)), brief=True),
             *((address,) if email else ()),
             *snooze_end(alert),
-            *facts_of(("Delivery", LATE if alert.found else "")),
         ),
         buttons=(*row, *menu[: MENU - 1], more),
         notifies=True,
@@ -149,19 +148,22 @@ def reply_card(alert: Alert, *, in_list: bool = False) -> Card:
 def details_card(alert: Alert) -> Card:
     """The whole reply, everything that is known of it, and every act that its state allows."""
     event, (row, menu) = alert.event, _acts(alert)
-    page = (crm_button(alert.lead_link),) if alert.lead_link else ()
     step = "" if event.step is None else str(event.step)
+    buttons = [replace(button, menu=False) for button in (*row, *menu)]
+    if alert.lead_link:
+        buttons.append(crm_button(alert.lead_link))
     return Card(
-        title=about(event),
-        text=(stands(alert), LATE.capitalize() if alert.found else ""),
+        about(event),
+        text=(stands(alert),),
         quote=(event.reply or "").strip(),
         facts=(
             *facts_of(("Role", event.lead.title), ("Email", event.lead.email)),
             *facts_of(("Sequence", _sequence_name(alert)), ("Step", step), ("Inbox", event.inbox)),
+            *origin(alert),
             when("Received", alert.received),
             *snooze_end(alert),
         ),
-        buttons=(*row, *(replace(button, menu=False) for button in menu), *page),
+        buttons=buttons,
     )
 
 
@@ -205,13 +207,7 @@ def stands(alert: Alert) -> str:
 
 
 def _sequence_name(alert: Alert) -> str:
-    name = clip(alert.event.sequence or "", length=NAME_CHARACTERS)
-    return f"{name} (paused)" if name and _is_paused(alert) else name
-
-
-def _is_paused(alert: Alert) -> bool:
-    """True where its sequence is paused, as last read; a done reply isn't looked at any more."""
-    return alert.state is not State.DONE and alert.subject.get("sequence") == "paused"
+    return clip(alert.event.sequence or "", length=NAME_CHARACTERS)
 
 
 def snooze_end(alert: Alert) -> tuple[Fact, ...]:
@@ -229,14 +225,9 @@ def _acts(alert: Alert) -> tuple[list[Button], list[Button]]:
     row = [button for button in offered if not button.menu]
     menu = [button for button in offered if button.menu]
     if event.sequence and state is not State.DONE:
-        act = (Resume if _is_paused(alert) else Pause)(target=(event.sequence,))
-        pause = Button(label=f"{act.verb.capitalize()} sequence", action=act, workspace=here, menu=True)
+        pause = Button("Pause sequence", Pause(target=(event.sequence,)), workspace=here, menu=True)
         menu.insert(MENU - 2, pause)  # in the menu itself, before what is rarer
-    if email := event.lead.email:
-        menu += [
-            Button(label="View lead", action=OnAlert(verb=LEAD, alert=alert.id), menu=True),
-            replace(_removal(alert, email), tone=Tone.INFO, menu=True),
-        ]
+    menu += [replace(button, menu=True) for button in _of_lead(alert)[::-1]]
     return row, menu
 
 
@@ -251,53 +242,41 @@ def _act(alert: Alert, verb: str) -> Button:
     if url or (in_row and not alert.mail_link and verb != "reopen"):
         tone = Tone.GOOD
     action = OnAlert(verb=verb, alert=alert.id, detail="2h" if verb == "remind" else "")
-    return Button(label=label, action=action, url=url, tone=tone, menu=not in_row)
+    return Button(label, action, url=url, tone=tone, menu=not in_row)
 
 
-def _removal(alert: Alert, email: str) -> Button:
-    """It asks first."""
-    remove = Remove(who=email)
-    return Button(label="Remove lead …", action=remove, workspace=alert.workspace, tone=Tone.BAD)
+def _of_lead(alert: Alert) -> Sequence[Button]:
+    """To remove the lead, which asks first, and to look at it; none where it has no email."""
+    if not (email := alert.event.lead.email):
+        return ()
+    remove = Button("Remove lead …", Remove(who=email), workspace=alert.workspace)
+    return (remove, Button("View lead", OnAlert(verb=LEAD, alert=alert.id)))
 
 
 def crm_button(link: str) -> Button:
-    return Button(label="Open in CRM", url=link)
+    return Button("Open in CRM", url=link)
 
 
 def brief_card(alert: Alert) -> Card:
     """The card of an event that happened to a lead, with what can be done about it."""
     event, kind, back = alert.event, kind_of(alert.event.kind), _day(alert.event.return_date or "")
-    email, buttons, reminder = event.lead.email, list[Button](), list[Fact]()
-    if kind.offers == "removal" and email:
-        buttons.append(_removal(alert, email))
-    if kind.offers == "reminder" and alert.snoozed_until is not None:
-        reminder.append(when("Reminder", moment(alert.snoozed_until)))
-        buttons.append(Button(label="Cancel reminder", action=OnAlert(verb="wake", alert=alert.id)))
-    elif kind.offers == "reminder":
-        if back and back > alert.received.date():
-            on_return = OnAlert(verb="snooze", alert=alert.id, detail=str(back))
-            buttons.append(Button(label=f"Remind on {back.day} {back:%b}", action=on_return))
-        buttons.append(Button(label="Remind me …", action=OnAlert(verb="snooze", alert=alert.id)))
-    if kind.offers and email:
-        buttons.append(Button(label="View lead", action=OnAlert(verb=LEAD, alert=alert.id)))
     return Card(
-        title=f"{kind.title or kind.label}: {about(event)}",
+        f"{kind.title or kind.label}: {about(event)}",
         tone=Tone(kind.tone),
-        facts=(
-            *facts_of(("Back on", f"{back:%a %-d %b %Y}" if back else event.return_date), brief=True),
-            *facts_of(("Bounce", event.bounce_type)),
-            *facts_of(("Reason", event.reason), brief=True),
-            *reminder,
+        facts=facts_of(
+            ("Back on", f"{back:%a %-d %b %Y}" if back else event.return_date),
+            ("Bounce", event.bounce_type),
+            ("Reason", event.reason),
         ),
         quote=event.reply or "",
-        buttons=tuple(buttons),
+        buttons=_of_lead(alert)[0 if kind.removable else 1 :],
         details=(
+            *origin(alert),
             *facts_of(("Email", event.lead.email)),
             *facts_of(("Sequence", event.sequence), brief=True),
             *facts_of(("Step", f"step {event.step}" if event.step else None), ("Inbox", event.inbox)),
             when("Received", alert.received),
         ),
-        footer=footer(alert),
         notifies=True,
     )
 
@@ -326,8 +305,8 @@ def listed(card: Card) -> Card:
 
 def turn_card(title: str, text: str, alert: str) -> Card:
     """Whose turn a reply is, and why."""
-    claim = Button(label="Claim", action=OnAlert(verb="claim", alert=alert), tone=Tone.GOOD)
-    return Card(title=title, tone=Tone.WARN, text=(text,), buttons=(claim,))
+    claim = Button("Claim", OnAlert(verb="claim", alert=alert), tone=Tone.GOOD)
+    return Card(title, tone=Tone.WARN, text=(text,), buttons=(claim,))
 
 
 # -- links: to the lead's page in a CRM, and by `Claim & reply` to the person's mail program
@@ -407,12 +386,6 @@ def card_settings(settings: Settings) -> CardSettings:
 # Everything that isn't in the delivery comes from `Alert.subject`, which `bot.jobs.standings` writes; it may be missing.
 # The service doesn't report a recovery, so it is derived from the domain's inboxes, now and before.
 
-# Everything that isn't in the delivery comes from `Alert.subject`, which `bot.jobs.standings` and
-# `bot.jobs.standings` write; it may be missing. The service doesn't report a recovery, so it is derived from the
-# domain's inboxes, now and before.
-# """
-#
-
 SENDING = "sending"
 """The stage of a domain that sends again and is not well yet."""
 RECOVERED = "recovered"
@@ -442,13 +415,13 @@ def paused_card(alert: Alert) -> Card:
     # Advice for a domain that sends would be about what is over; what its DNS needs is said above in any case.
     next_step = "" if sends else f"Next: {advice(alert.event.reason or '', bounced=bounced, left=left)}"
     return Card(
-        title=title,
+        title,
         tone=tone,
         notifies=True,
         text=(_repairs(problems), back, _facts(alert), next_step),
         code=_records_to_publish(problems),
         buttons=_buttons(alert, sends=sends),
-        footer=footer(alert),
+        details=origin(alert),
     )
 
 
@@ -524,16 +497,16 @@ def _buttons(alert: Alert, *, sends: bool) -> tuple[Button, ...]:
     buttons = []
     if alert.acked_at is None and alert.recovered_at is None:
         acknowledge = OnAlert(verb=ACK, alert=alert.id)
-        buttons.append(Button(label="Acknowledge", action=acknowledge, tone=Tone.GOOD))
+        buttons.append(Button("Acknowledge", acknowledge, tone=Tone.GOOD))
     if not domain:
         return tuple(buttons)
     # Without a look at the account the button names no number; its question will.
     if not sends and names != []:
         label = f"Pause {show_number(len(names), 'sequence')}" if names else "Pause its sequences"
         every = Pause(target=(f"{DOMAIN}{domain}",))
-        buttons.append(Button(label=label, action=every, workspace=here, tone=Tone.BAD))
+        buttons.append(Button(label, every, workspace=here, tone=Tone.BAD))
     looks = {"Show domain": Domain(name=domain.lower()), "Show inboxes": Inboxes(filter=domain)}
-    buttons += [Button(label=label, action=act, workspace=here, menu=True) for label, act in looks.items()]
+    buttons += [Button(label, act, workspace=here, menu=True) for label, act in looks.items()]
     return tuple(buttons)
 
 
@@ -560,9 +533,7 @@ def recovery_card(alert: Alert, now: Mapping[str, Any], *, at: float) -> Card:
     """The message for thread and channel about a domain that is sending again or has recovered."""
     is_broken = bool(problems_in(now))
     title, tone = _sending(clip(alert.domain), is_well=now["stage"] == RECOVERED, is_broken=is_broken)
-    return Card(
-        title=title, tone=tone, text=(f"After {span(alert.received_at, at)}: {_summary(now['inboxes'])}.",)
-    )
+    return Card(title, tone=tone, text=(f"After {span(alert.received_at, at)}: {_summary(now['inboxes'])}.",))
 
 
 def dns_body(domain: str, changes: Sequence[DomainChange], at: float) -> bytes:
@@ -580,7 +551,7 @@ def dns_card(alert: Alert) -> Card:
     """
     domain, told = clip(domain_of(alert.event) or "A domain"), alert.event.raw.get("changes")
     if alert.subject.get("moved"):
-        return Card(title=f"DNS of {domain}: see the card of its pause", notifies=True)
+        return Card(f"DNS of {domain}: see the card of its pause", notifies=True)
     read = [decode(DomainChange, json.dumps(change)) for change in (told if isinstance(told, list) else ())]
     changes = [change for change in read if change is not None]
     problems = problems_in(alert.subject)
@@ -596,7 +567,7 @@ def dns_card(alert: Alert) -> Card:
     elif alert.recovered_at is not None or (changes and all(change.recovered for change in changes)):
         title, tone = f"DNS of {domain} is good again", Tone.GOOD
     return Card(
-        title=title,
+        title,
         tone=tone,
         notifies=True,
         text=(text,),
@@ -607,8 +578,8 @@ def dns_card(alert: Alert) -> Card:
             )
         ),
         code=_records_to_publish(problems),
-        buttons=(Button(label="Show domain", action=Domain(name=domain.lower()), workspace=alert.workspace),),
-        footer=footer(alert),
+        buttons=(Button("Show domain", Domain(name=domain.lower()), workspace=alert.workspace),),
+        details=origin(alert),
     )
 
 
@@ -618,11 +589,11 @@ def dns_update(
     """The message in the thread of the card when the domain's DNS changes again."""
     if not report.problems:
         title, text = f"DNS of {clip(domain)} is good again", f"After {show_exact_span(after)}."
-        return Card(title=title, tone=Tone.GOOD, text=(text,))
+        return Card(title, tone=Tone.GOOD, text=(text,))
     is_worse = any(change.after.value is Value.PROBLEM for change in changes)
     still = ", ".join(check.check.upper() for check in report.problems)
     return Card(
-        title=f"DNS of {clip(domain)} changed",
+        f"DNS of {clip(domain)} changed",
         tone=Tone.BAD if is_worse else Tone.WARN,
         text=(*map(change_of, changes), *([] if is_worse else [f"Still broken: {still}."])),
     )
@@ -677,9 +648,7 @@ def card_of(post: Post, settings: CardSettings = PLAIN_CARDS, *, in_list: bool =
     draws = post_kinds.kind_of(post.kind).draws
     if draws == "note":
         note = read_note(post.note)
-        return (
-            Card(title=note.title, text=(_settled(post.alert),)) if post.alert and is_settled(post) else note
-        )
+        return Card(note.title, text=(_settled(post.alert),)) if post.alert and is_settled(post) else note
     # One whose body was pruned still shows what was kept.
     kept = post.alert or Alert(id=post.alert_id, workspace=post.workspace, received_at=post.created_at)
     alert = settings.on_card(kept)
@@ -707,7 +676,7 @@ def message(posts: Sequence[Post], settings: CardSettings = PLAIN_CARDS) -> Mess
     drawn = [card_of(post, settings, in_list=in_list) for post in posts]
     if in_list:
         content = card_blocks.render_list(_list_title([post.alert or Alert(id="") for post in posts]), drawn)
-    elif first.condensed or drawn[0] == Card(title=drawn[0].title, notifies=drawn[0].notifies):
+    elif first.condensed or drawn[0] == Card(drawn[0].title, notifies=drawn[0].notifies):
         content = card_blocks.render_condensed(drawn[0])
     else:
         content = card_blocks.render(drawn[0])
@@ -806,7 +775,7 @@ def write_answer(message: Message) -> str:
 def restated(note: str) -> Card | None:
     """The Card of a message about a setting that was changed again; None: it stays as it was."""
     title = json.loads(note).get("title")
-    return Card(title=title) if title else None
+    return Card(title) if title else None
 
 
 # -- the message of a pause or resumption: one line that says how its sequences are now
@@ -824,7 +793,7 @@ def change_message(entry: AuditEntry, card: Card, *, workspace: str = "") -> Mes
     buttons = [button for button in card.buttons if not isinstance(button.action, UndoChange)]
     said = list(card.text)
     if stands:
-        buttons.insert(0, Button(label=UNDO, action=UndoChange(change=entry.number), workspace=workspace))
+        buttons.insert(0, Button(UNDO, UndoChange(change=entry.number), workspace=workspace))
         said += [f"{fact.label}: {fact.value}" for fact in card.facts if fact.at is None]
     elif is_rule:
         said.insert(0, f"{_rule(entry)} paused it.")

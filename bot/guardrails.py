@@ -256,7 +256,7 @@ class Guardrails:
     async def _redraw(self, about: Sequence[Incident], left: Sequence[Incident]) -> bool:
         """Have the message of some incidents say what is left of them; returns whether it changed."""
         first, incidents = about[0], self.store.incidents
-        pointer = Card(title=f"Guardrails on {clip(first.domain)}: see the card of its pause")
+        pointer = Card(f"Guardrails on {clip(first.domain)}: see the card of its pause")
         if first.domain and await incidents.hand_over(first, self._note(first.workspace, pointer)):
             log.info("guardrail on the card of a pause", workspace=first.workspace, message=first.told)
             return True
@@ -463,13 +463,13 @@ def _card(
         "Turn rule off": Guard(act="off", name=name),
         "Test the rule": Guard(act="test", name=name),
     }
-    menu = [Button(label=label, action=act, menu=True) for label, act in quiet.items()]
+    menu = [Button(label, act, menu=True) for label, act in quiet.items()]
     return Card(
-        title=f"Guardrail {name} {title}",
+        f"Guardrail {name} {title}",
         tone=Tone.BAD if failure else Tone.WARN,
         failure=failure,
         text=(_sentence(about.note), *text),
-        facts=(Fact(label="Rule", value=about.sentence),),
+        facts=(Fact("Rule", about.sentence),),
         buttons=(*([button] if button else ()), *menu),
     )
 
@@ -515,7 +515,7 @@ def finding_card(about: RuleFinding, rule: Rule, *, target: str = "", is_paused:
         if rule.scope is not Scope.DOMAIN:
             return _card(about, title)
     pause = Pause(target=(target,), end=end, reason=f"guardrail {about.rule}")
-    return _card(about, title, button=Button(label=f"Pause {rule.scope}", action=pause, tone=Tone.BAD))
+    return _card(about, title, button=Button(f"Pause {rule.scope}", pause, tone=Tone.BAD))
 
 
 def together_card(cards: Sequence[tuple[Incident, Card]]) -> Card:
@@ -532,4 +532,4 @@ def together_card(cards: Sequence[tuple[Incident, Card]]) -> Card:
 def over_card(incident: Incident) -> Card:
     """The card of a finding that has ended."""
     title = f"{clip(incident.label)} is back within the limit of guardrail {incident.rule}"
-    return Card(title=title, tone=Tone.GOOD, text=(f"It was: {incident.note}.",))
+    return Card(title, tone=Tone.GOOD, text=(f"It was: {incident.note}.",))

@@ -196,7 +196,7 @@ class Caller(Standing):
             return arguments
         place = await self.access.directory.locate(arguments.channel, self.viewer)
         if place.refusal:
-            return Card(title=place.refusal, text=(place.fix,), tone=Tone.WARN)
+            return Card(place.refusal, text=(place.fix,), tone=Tone.WARN)
         return replace(arguments, channel=place.channel)
 
     async def readable(self, asked: Invocation) -> Invocation | None:

@@ -259,13 +259,13 @@ class CommandDispatcher:
             seconds=CONFIRM_SECONDS,
         )
         buttons = tuple(
-            Button(label=choice.label, action=Confirm(nonce=nonce, choice=number), tone=Tone.BAD)
+            Button(choice.label, Confirm(nonce=nonce, choice=number), tone=Tone.BAD)
             for number, choice in enumerate(question.choices)
         )
         whose = f"Only @{caller.person.name} can confirm this, within {CONFIRM_SECONDS / 60:.0f} minutes."
         card = question.card
         footer = " ".join(filter(None, (card.footer, whose)))
-        no = Button(label=question.no, action=Cancel())
+        no = Button(question.no, Cancel())
         return Answer(card=replace(card, buttons=(*buttons, no), footer=footer))
 
     async def _confirm(self, asked: Confirm, caller: Caller) -> Answer:
@@ -304,10 +304,10 @@ class CommandDispatcher:
 def _given(result: str) -> Answer:
     """The answer to another tap on a question: what became of the first, once that is over."""
     if not result:
-        card = Card(title="This is still being carried out", text=("`audit` will show what was done.",))
+        card = Card("This is still being carried out", text=("`audit` will show what was done.",))
         return Answer(card=card)
     kept = json.loads(result)
-    return Answer(card=Card(title=kept["title"], text=tuple(kept["text"])), settles=True)
+    return Answer(card=Card(kept["title"], text=tuple(kept["text"])), settles=True)
 
 
 def failure(error: Exception, asked: Invocation | None = None) -> Card:
@@ -331,7 +331,7 @@ def first_card(context: CommandContext) -> Card:
     card = first_help(context)
     *buttons, everything = card.buttons
     if context.allows(COMMANDS["pause"]):
-        buttons.append(Button(label="Pause …", action=OpenForm(verb="pause")))
+        buttons.append(Button("Pause …", OpenForm(verb="pause")))
     return replace(card, buttons=(*buttons, everything))
 
 
@@ -341,7 +341,7 @@ def with_form(card: Card, line: str) -> Card:
     verb = ALIASES.get(verb, verb)
     if verb not in FORMS or " " in workspace:
         return card
-    form = Button(label="Open form", action=OpenForm(verb=verb, workspace=workspace), tone=Tone.GOOD)
+    form = Button("Open form", OpenForm(verb=verb, workspace=workspace), tone=Tone.GOOD)
     return replace(card, buttons=(form, *card.buttons))
 
 
@@ -350,9 +350,7 @@ def sample(now: datetime, settings: CardSettings) -> Card:
     alert = Alert(id="al_sample", event=SAMPLE, received_at=now.timestamp())
     card = reply_card(settings.on_card(alert))
     pressed = ShowSample(pressed=True)
-    buttons = tuple(
-        Button(label=one.label, action=pressed, tone=one.tone, menu=one.menu) for one in card.buttons
-    )
+    buttons = tuple(Button(one.label, pressed, tone=one.tone, menu=one.menu) for one in card.buttons)
     facts = tuple(replace(fact, url="") for fact in card.facts)
     details = tuple(replace(fact, url="") for fact in card.details)
     footer = "A sample that only you see. Its buttons change nothing."
@@ -371,28 +369,28 @@ SAMPLE = Event(
     reply="We have been losing hours to this every week. Could you call me tomorrow after 10?",
 )
 _SAMPLE_PRESSED = Card(
-    title="This is only a sample",
+    "This is only a sample",
     text=("Nothing was changed. Real cards are posted when a lead is interested.",),
 )
 WHICH_ALERT = Card(
-    title="Which reply?",
+    "Which reply?",
     tone=Tone.WARN,
     text=("Add the lead's name, as in `claim Ada`, or use this in the thread of a reply's card.",),
-    buttons=(Button(label="Show unclaimed", action=Replies()),),
+    buttons=(Button("Show unclaimed", Replies()),),
 )
-_CANCELLED = Card(title="Nothing was changed")
+_CANCELLED = Card("Nothing was changed")
 _NOT_CONFIRMED = {
     Verdict.LATE: Card(
-        title="This confirmation has expired",
+        "This confirmation has expired",
         tone=Tone.WARN,
         text=("Nothing was changed. Run the command again.",),
     ),
     Verdict.NOT_YOURS: Card(
-        title="Only the person who ran this command can confirm it",
+        "Only the person who ran this command can confirm it",
         tone=Tone.WARN,
         text=("Run the command yourself.",),
     ),
     Verdict.UNKNOWN: Card(
-        title="This confirmation no longer exists", tone=Tone.WARN, text=("Run the command again.",)
+        "This confirmation no longer exists", tone=Tone.WARN, text=("Run the command again.",)
     ),
 }

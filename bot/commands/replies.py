@@ -54,7 +54,7 @@ _DID = {
     ASSIGN: "assigned {lead} to @{assignee}",
 }
 GONE = Card(
-    title="This alert is no longer stored",
+    "This alert is no longer stored",
     tone=Tone.WARN,
     text=(
         "Records of alerts are deleted after a time, or lost with a database.",
@@ -111,7 +111,7 @@ class AlertActions:
                 return Answer(card=_whom(alert, f"{refusal} {NOTHING_CHANGED}"), settles=True)
         verb, whom = "claim" if asked.verb == "mail" else asked.verb, owner.name if owner else ""
         did = _DID[verb].format(lead=lead_of(alert), owner=alert.claimed_name, assignee=whom)
-        card = Card(title=f"@{actor.name} {did}", tone=Tone.GOOD if verb in {"done", ASSIGN} else Tone.INFO)
+        card = Card(f"@{actor.name} {did}", tone=Tone.GOOD if verb in {"done", ASSIGN} else Tone.INFO)
 
         def trace(before: Alert) -> Trace:
             """The note in the thread; it mentions whom the reply was given to, and whom it was taken from."""
@@ -168,7 +168,7 @@ class AlertActions:
             title = f"@{row.acked_name} acknowledged {row.domain}"
         if acknowledged.changed:
             await self._record(f"{ACK} {row.id}", row, actor, result=row.domain)
-        return Answer(card=Card(title=title, tone=Tone.GOOD), on_card=acknowledged.changed)
+        return Answer(card=Card(title, tone=Tone.GOOD), on_card=acknowledged.changed)
 
     async def place_for(self, person: Person, alert: Alert) -> tuple[str, str]:
         """The channel with a card of the alert that a person can read, or why they can't be given it."""
@@ -239,10 +239,10 @@ def _question(asked: OnAlert, alert: Alert) -> Card:
     """Asks before something is taken from a colleague; the yes names the colleague."""
     label, yes = LABELS[asked.verb], replace(asked, instead_of=alert.claimed_by)
     return Card(
-        title=f"@{alert.claimed_name} has claimed {lead_of(alert)}",
+        f"@{alert.claimed_name} has claimed {lead_of(alert)}",
         tone=Tone.WARN,
         text=(f"Nothing was changed yet. @{alert.claimed_name} will be notified.",),
-        buttons=(Button(label=label, action=yes, tone=Tone.BAD), Button(label="Cancel", action=Cancel())),
+        buttons=(Button(label, yes, tone=Tone.BAD), Button("Cancel", Cancel())),
     )
 
 
@@ -252,10 +252,10 @@ def unchanged_card(alert: Alert, actor: Actor) -> Card:
     is_taken = alert.state is State.CLAIMED and is_colleagues(alert, actor)
     told = f" If you take it over, @{alert.claimed_name} will be notified." if is_taken else ""
     return Card(
-        title=reply_card(alert).title,
+        reply_card(alert).title,
         text=(f"{NOTHING_CHANGED}{told}",),
         facts=snooze_end(alert),
-        buttons=(Button(label=LABELS["takeover"], action=over),) if is_taken else (),
+        buttons=(Button(LABELS["takeover"], over),) if is_taken else (),
     )
 
 
@@ -263,9 +263,9 @@ def _whom(alert: Alert, why: str) -> Card:
     """Asks for the person; it isn't taken from anybody but who has it now."""
     action = OnAlert(verb=ASSIGN, alert=alert.id, instead_of=alert.claimed_by)
     return Card(
-        title=f"Assign {lead_of(alert)} to …",
+        f"Assign {lead_of(alert)} to …",
         text=(why, "The person is mentioned in the thread of the card."),
-        buttons=(Button(label="Choose a person", action=action, picks_person=True),),
+        buttons=(Button("Choose a person", action, picks_person=True),),
     )
 
 
@@ -288,10 +288,10 @@ def snoozed_until(given: str, *, now: datetime, zone: tzinfo) -> datetime | None
 def snooze_choices(asked: OnAlert, zone: tzinfo) -> Card:
     """Asks for the end of a snooze or the time of a reminder, also after one that can't be meant."""
     labels = {"1h": "1 hour", "3h": "3 hours", "tomorrow": "Tomorrow, 9:00", "monday": "Monday, 9:00"}
-    moments = [Button(label=label, action=replace(asked, detail=word)) for word, label in labels.items()]
-    other = Button(label="Another time", action=replace(asked, detail=""), picks_time=True)
+    moments = [Button(label, replace(asked, detail=word)) for word, label in labels.items()]
+    other = Button("Another time", replace(asked, detail=""), picks_time=True)
     return Card(
-        title="Snooze until when?",
+        "Snooze until when?",
         text=("Choose a time in the next 90 days. Until then nobody is reminded of it.",),
         buttons=(*moments, other),
         footer=f"Times are in {zone}.",
@@ -301,9 +301,9 @@ def snooze_choices(asked: OnAlert, zone: tzinfo) -> Card:
 def reason_choices(asked: OnAlert) -> Card:
     """The usual reasons for not interested, and how to give another."""
     return Card(
-        title="Why not interested?",
+        "Why not interested?",
         text=("This closes the reply and shows the reason on its card. Reopen undoes it.",),
-        buttons=tuple(Button(label=why.capitalize(), action=replace(asked, detail=why)) for why in REASONS),
+        buttons=tuple(Button(why.capitalize(), replace(asked, detail=why)) for why in REASONS),
         footer="For another reason, reply in the card's thread: @outreach not interested REASON",
     )
 
@@ -402,7 +402,7 @@ def nearest(line: str) -> str:
 
 def near_miss(card: Card, meant: str) -> Card:
     """The refusal of an unknown command, with a button that runs this line."""
-    button = Button(label=clip(f"{meant[0].upper()}{meant[1:]}", length=70), action=Typed(meant))
+    button = Button(clip(f"{meant[0].upper()}{meant[1:]}", length=70), Typed(meant))
     return replace(card, text=(f"Did you mean “{meant}”?",), buttons=(button,))
 
 
@@ -443,16 +443,16 @@ def choice(asked: NamedReply, replies: Sequence[Alert]) -> tuple[Card, tuple[Car
     more = f" The first {MOST_OFFERED} are shown." if len(replies) > MOST_OFFERED else ""
     items = tuple(
         Card(
-            title=about(reply.event),
+            about(reply.event),
             quote=clip(reply.event.reply or "", length=120),
-            buttons=(Button(label=LABELS[asked.verb], action=asked.act_on(reply)),),
+            buttons=(Button(LABELS[asked.verb], asked.act_on(reply)),),
         )
         for reply in replies[:MOST_OFFERED]
     )
     title = f"You have {len(replies)} replies"
     if asked.name:
         title = f"{len(replies)} replies match “{clip(asked.name)}”"
-    return Card(title=title, tone=Tone.WARN, text=(f"Which one?{more}",)), items
+    return Card(title, tone=Tone.WARN, text=(f"Which one?{more}",)), items
 
 
 def not_found(asked: NamedReply, replies: Sequence[Alert]) -> Card:
@@ -461,12 +461,12 @@ def not_found(asked: NamedReply, replies: Sequence[Alert]) -> Card:
     near = nearest_of(asked.name, names)
     hint = f"Did you mean {clip(names[near[0]])}?" if near else "Use the lead's name, company or address."
     return Card(
-        title=f"No reply matches “{clip(asked.name)}”",
+        f"No reply matches “{clip(asked.name)}”",
         tone=Tone.WARN,
         text=(hint,),
         buttons=(
-            Button(label="Show unclaimed", action=Replies()),
-            Button(label="Show mine", action=Replies(mine=True)),
+            Button("Show unclaimed", Replies()),
+            Button("Show mine", Replies(mine=True)),
         ),
     )
 
@@ -532,7 +532,7 @@ async def list_replies(asked: Replies, context: CommandContext, cards: CardSetti
         then = Invocation(arguments=Replies(page=page), workspace=own or None)
         offered = {"Previous": page - 1, "Next": page + 1}
         turns = (
-            Button(label=label, action=Replies(page=other), workspace=own)
+            Button(label, Replies(page=other), workspace=own)
             for label, other in offered.items()
             if 0 < other <= pages
         )

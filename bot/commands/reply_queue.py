@@ -29,7 +29,7 @@ NO_USER = "Set slack_user under [dashboard] to your id in Slack, like U012345678
 UNCHECKED_USER = "Set SLACK_BOT_TOKEN here, too: only Slack knows whether you may claim replies."
 
 
-_UNCHANGED = Card(title="Nothing was changed", tone=Tone.WARN)
+_UNCHANGED = Card("Nothing was changed", tone=Tone.WARN)
 
 
 class SlackReplyQueue:

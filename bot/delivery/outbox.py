@@ -96,7 +96,7 @@ class Outbox:
             event, card = "gave up", _given_up(name, outcome.error)
         elif settled.recovered:
             text = ("Held alerts are being posted.",)
-            event, card = "recovered", Card(title=f"{name} accepts alerts again", tone=Tone.GOOD, text=text)
+            event, card = "recovered", Card(f"{name} accepts alerts again", tone=Tone.GOOD, text=text)
         else:
             return None
         dedupe = f"note:{event}:{broken}:{token_hex(8)}"
@@ -224,14 +224,14 @@ def _named(posts: Sequence[Post]) -> list[str]:
 def _broken(channel: str, error: str) -> Card:
     fix = _FIXES.get(error, f"Slack's error: {error}. Check with `outreach doctor`.")
     text = (fix, "Its alerts are kept, and posted when the channel accepts them again.")
-    return Card(title=f"Can't post to {channel}", tone=Tone.BAD, text=text)
+    return Card(f"Can't post to {channel}", tone=Tone.BAD, text=text)
 
 
 def _moved(old: str, new: str) -> Card:
     cure = f"Replace {old} with {new} in the settings and reload them."
     again = f"What was subscribed by command: subscribe again here, then type `/outreach unsubscribe all <#{old}>`."
     text = (f"Slack changed the id of this channel from {old} to {new}. Its alerts wait.", cure, again)
-    return Card(title="This channel has a new id", tone=Tone.BAD, text=text)
+    return Card("This channel has a new id", tone=Tone.BAD, text=text)
 
 
 def _given_up(channel: str, error: str) -> Card:
@@ -239,4 +239,4 @@ def _given_up(channel: str, error: str) -> Card:
         f"Slack refuses it ({error}), and the bot no longer tries. `/outreach replies` lists the replies that nobody "
         "has claimed, with their text."
     )
-    return Card(title=f"A message for {channel} can't be posted", tone=Tone.BAD, text=(text,))
+    return Card(f"A message for {channel} can't be posted", tone=Tone.BAD, text=(text,))

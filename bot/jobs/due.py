@@ -224,8 +224,8 @@ def ended_card(names: Sequence[str]) -> Card:
     """The end of pauses that no message of the bot tells of: of a shell, or of sequences that are gone."""
     short = sorted(clip(name, length=40) for name in names)
     if not short:
-        return Card(title="The sequences were deleted before their pause ended", tone=Tone.WARN)
+        return Card("The sequences were deleted before their pause ended", tone=Tone.WARN)
     if len(short) == 1:
-        return Card(title=f"▶ {short[0]} is sending again")
+        return Card(f"▶ {short[0]} is sending again")
     title = f"▶ {show_number(len(short), 'sequence')} are sending again"
-    return Card(title=title, text=(show_some(short, MOST_NAMES),))
+    return Card(title, text=(show_some(short, MOST_NAMES),))

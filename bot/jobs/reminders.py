@@ -11,10 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from bot.blockkit.actions import ACK, LEAD, OnAlert
+from bot.blockkit.actions import ACK, OnAlert
 from bot.cards import LABELS, PLAIN_CARDS, CardSettings, about, reply_card, span, write_note
 from bot.delivery.routing import Routes
-from shared.api.event_kinds import kind_of
 from shared.commands.replies import Replies
 from shared.domain.alert import Alert
 from shared.domain.card import Button, Card, Tone
@@ -86,14 +85,6 @@ _WORDS: Mapping[str, Words] = {
         button="done",
         to_person=True,
     ),
-    "returned": Words(
-        kind="returned",
-        title="{who} is back",
-        text="@{by} set this reminder while {who} was out of office.",
-        tone=Tone.GOOD,
-        button=LEAD,
-        to_person=True,
-    ),
     UNACKNOWLEDGED: Words(
         kind=UNACKNOWLEDGED,
         title="{domain} has been paused for {waited}",
@@ -107,12 +98,8 @@ _WORDS: Mapping[str, Words] = {
 
 
 def what_of(due: Due) -> str:
-    """The entry of `_WORDS`: what ends with a snooze depends on what was snoozed, and on who has it now."""
-    if due.what != "back":
-        return due.what
-    if kind_of(due.alert.kind).offers == "reminder":
-        return "returned"
-    return "asked" if due.alert.claimed_by else "back"
+    """The entry of `_WORDS`: what ends with a snooze depends on who has the reply now."""
+    return "asked" if due.what == "back" and due.alert.claimed_by else due.what
 
 
 class Reminders:
@@ -158,44 +145,40 @@ class Reminders:
         for reminder in (*due, *copies.values()):
             groups[reminder.alert.workspace, reminder.channel, what_of(reminder)].append(reminder)
         turns = {(turn.due.alert.id, turn.due.channel): turn for turn in passed}
-        planned = []
+        routing, planned = self._routes.routing, []
         for (workspace, channel, what), group in groups.items():
             words, first = _WORDS[what], group[0]
             passing = [turns.get((reminder.alert.id, channel)) for reminder in group]
             mentions = [self._mention(*pair, now=now) for pair in zip(group, passing, strict=True)]
-            quiet = self._routes.routing.channel_policy(channel).quiet_until(now)
-            held = quiet if what == "unfinished" else None  # those to claimers wait until quiet hours end
+            post = PlannedPost(
+                dedupe="",
+                channel=channel,
+                kind=words.kind,
+                urgency=INCIDENT if what == UNACKNOWLEDGED else 2,
+                condensed=what != "escalate",
+                # Those to claimers wait until quiet hours end.
+                held_until=routing.channel_policy(channel).quiet_until(now) if what == "unfinished" else None,
+            )
             is_one = len(group) > TOGETHER or any(reminder.bundled for reminder in group)
             if is_one and not words.to_person:
                 # Planned once for each key: the next summary of the same quarter of an hour would say nothing new.
                 key = f"{now // SUMMARY_SECONDS:.0f}"
                 if what == TURN:  # each is news
                     key = f"{first.alert.id}:{now:.0f}"
-                together = PlannedPost(
-                    dedupe=f"{first.what}:{workspace}:{channel}:{key}",
-                    channel=channel,
-                    kind=NOTE,
-                    urgency=2,
-                    note=write_note(summary_card(group, now=now)),
-                    mention=" ".join(dict.fromkeys(filter(None, mentions))),
-                    held_until=held,
-                )
+                dedupe, note = f"{first.what}:{workspace}:{channel}:{key}", summary_card(group, now=now)
+                called = " ".join(dict.fromkeys(filter(None, mentions)))
+                together = replace(post, dedupe=dedupe, kind=NOTE, note=write_note(note), mention=called)
                 planned.append((workspace, together))
                 continue
-            is_incident = what == UNACKNOWLEDGED
             for reminder, turn, mention in zip(group, passing, mentions, strict=True):
                 alert = reminder.alert
-                number = alert.ack_reminders if is_incident else reminder.round
-                alone = PlannedPost(
+                number = alert.ack_reminders if what == UNACKNOWLEDGED else reminder.round
+                alone = replace(
+                    post,
                     dedupe=f"{alert.id}:{channel}:{reminder.what}:{number}",
-                    channel=channel,
-                    kind=words.kind,
-                    urgency=INCIDENT if is_incident else 2,
                     note=write_note(reminder_card(reminder, now=now, cards=self._cards, passed=turn)),
-                    condensed=what != "escalate",
                     mention=mention,
                     alert_id=alert.id,
-                    held_until=held,
                 )
                 planned.append((workspace, alone))
         return planned
@@ -203,12 +186,11 @@ class Reminders:
     def _mention(self, due: Due, passed: Passed | None, *, now: float) -> str:
         """Whom to mention: the claimer, or who asked; otherwise no one during the channel's quiet hours."""
         what, routing, alert = what_of(due), self._routes.routing, due.alert
-        policy = routing.channel_policy(due.channel)
-        if what in {"unfinished", "asked"}:
-            return alert.claimed_by if is_user(alert.claimed_by) else ""
-        if what == "back" and is_user(alert.snoozed_by):
-            return alert.snoozed_by
-        if what == "returned" or policy.quiet_until(now):
+        policy, claimer = routing.channel_policy(due.channel), alert.claimed_by
+        people = {"unfinished": claimer, "asked": claimer, "back": alert.snoozed_by}
+        if what in people:
+            return people[what] if is_user(people[what]) else ""
+        if policy.quiet_until(now):
             return ""
         if passed:
             return passed.turn.owner or passed.candidates.group
@@ -258,9 +240,8 @@ def reminder_card(
         whole = reply_card(cards.on_card(alert))
         return replace(whole, title=title, tone=words.tone, text=text)
     action = OnAlert(verb=words.button, alert=alert.id)
-    button = Button(label=LABELS[words.button], action=action, tone=Tone.GOOD)
-    is_possible = words.button != LEAD or alert.event.lead.email
-    return Card(title=title, tone=words.tone, text=text, buttons=(button,) if is_possible else ())
+    button = Button(LABELS[words.button], action, tone=Tone.GOOD)
+    return Card(title, tone=words.tone, text=text, buttons=(button,))
 
 
 def summary_card(group: Sequence[Due], *, now: float) -> Card:
@@ -268,9 +249,9 @@ def summary_card(group: Sequence[Due], *, now: float) -> Card:
     words = _WORDS[what_of(group[0])]
     names = [about(reminder.alert.event) for reminder in group if not reminder.alert.is_pruned]
     waited = span(min(reminder.alert.received_at for reminder in group), now)
-    unclaimed = (Button(label="Show unclaimed", action=Replies()),)
+    unclaimed = (Button("Show unclaimed", Replies()),)
     return Card(
-        title=f"{show_number(len(group), 'interested reply')} {words.many}",
+        f"{show_number(len(group), 'interested reply')} {words.many}",
         tone=words.tone,
         text=(show_some(names, MOST_NAMES), f"The oldest arrived {waited} ago."),
         buttons=unclaimed if words.button == "claim" else (),

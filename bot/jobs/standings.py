@@ -42,7 +42,7 @@ from shared.guardrails.rule import subject_key
 from shared.records.records import RecordsUnavailable
 from shared.settings.sections import DnsSection, Routing
 from shared.store import Store
-from shared.store.alerts import CARDS_AT_ONCE, NAME_LETTERS
+from shared.store.alerts import NAME_LETTERS
 from shared.store.domains import DueDomain, News
 from shared.store.jobs import Job
 from shared.store.messages import INCIDENT, PlannedPost
@@ -53,8 +53,6 @@ EVERY = 10.0
 LEAST = 0.2
 """Seconds between two requested checks."""
 WEEK_SECONDS = 7 * DAY
-PAUSED_STATE = json.dumps({"sequence": "paused"})
-"""The state that is stored with a reply whose sequence is paused; while it runs, that is empty."""
 
 log = structlog.get_logger("standings")
 
@@ -88,18 +86,16 @@ class CardRefresher:
 
     async def refresh(self, workspace: str) -> None:
         """Compare the open cards of a workspace with the service. Raises `OutreachError`, `RecordsUnavailable`."""
-        client, alerts = self._contexts.clients[workspace], self._store.alerts
-        sequences, paused_domains = await alerts.sequences(workspace), await alerts.paused_domains(workspace)
+        client, paused_domains = (
+            self._contexts.clients[workspace],
+            await self._store.alerts.paused_domains(workspace),
+        )
         # Before the list: what is changed after this isn't trusted to be as the list says.
         at, held = self._store.database.clock(), await self._store.changes.paused(workspace)
-        if not (sequences or paused_domains or held):
+        if not (paused_domains or held):
             return
         listed = await client.list_sequences()
         changed, paused = int(await self._note_resumed(workspace, held, listed, at=at)), _paused_names(listed)
-        for sequence, states in sequences.items():
-            state = PAUSED_STATE if sequence.casefold() in paused else ""
-            if {*states} != {state}:
-                changed += await self._turn(workspace, sequence, state=state)
         inboxes = await client.list_inboxes() if paused_domains else ()
         for alert in paused_domains:
             changed += await self._refresh_domain(workspace, alert, inboxes, paused=paused)
@@ -115,14 +111,6 @@ class CardRefresher:
         self._active[workspace] = active
         twice = {name: revision for name, revision in active.items() if before.get(name) == revision}
         return bool(twice) and await self._store.changes.note_resumed(workspace, twice, labels, at=at)
-
-    async def _turn(self, workspace: str, sequence: str, *, state: str) -> int:
-        """Turn the cards that show another state, in portions, however many there are."""
-        turned, count = 0, CARDS_AT_ONCE
-        while count == CARDS_AT_ONCE:
-            count = await self._store.alerts.turn(workspace, sequence, state=state)
-            turned += count
-        return turned
 
     async def _refresh_domain(
         self, workspace: str, alert: Alert, inboxes: Sequence[Inbox], *, paused: Collection[str]

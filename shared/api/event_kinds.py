@@ -27,8 +27,8 @@ class KindOfEvent:
     card: Literal["brief", "reply", "paused domain", "dns"] = "brief"
     tone: Literal["info", "warn", "unknown"] = "info"
     """The tone of a brief card."""
-    offers: Literal["", "removal", "reminder"] = ""
-    """A brief card offers this besides the lead: to remove it, or a reminder of its return."""
+    removable: bool = False
+    """A brief card offers to remove the lead."""
     own: bool = False
     """The bot notices it itself: the service delivers none, and its counts have none."""
     at_once: bool = False
@@ -75,7 +75,6 @@ _TABLE = (
         noun="out-of-office reply",
         label="Out of office",
         words=("out-of-office", "out-of-office-replies", "out-of-office-reply", "ooo"),
-        offers="reminder",
         detail=2,
     ),
     KindOfEvent(
@@ -86,7 +85,7 @@ _TABLE = (
         words=("bounces", "bounce"),
         title="Bounced",
         tone="warn",
-        offers="removal",
+        removable=True,
         trouble=True,
     ),
     KindOfEvent(
@@ -97,7 +96,7 @@ _TABLE = (
         words=("opt-outs", "opt-out", "unsubscribes"),
         title="Opted out",
         tone="warn",
-        offers="removal",
+        removable=True,
         detail=4,
         only_with_words=True,
         trouble=True,

@@ -54,8 +54,6 @@ LONGEST_REMINDER_SECONDS = 4 * 3600.0
 """Between two reminders of one paused domain, at most."""
 PAUSED_SECONDS = 21 * DAY
 """The age after which the card of a paused domain is left as it is."""
-CARDS_AT_ONCE = 200
-"""Cards that one transaction turns, so that the intake never waits long."""
 MOVED = json.dumps({"moved": True})
 """The state of a card about DNS, once the card of the domain's pause shows it instead."""
 NAME_LETTERS = 300
@@ -384,23 +382,6 @@ class Alerts(Repository):
             if in_dns(row.domain) == in_dns(domain):
                 update_subject(tx, row.id, MOVED, recovered=True)
 
-    @reads
-    def sequences(self, tx: Transaction, workspace: str) -> Mapping[str, Collection[str]]:
-        """The sequences on the cards of interested replies that are not handled, each with states that cards show."""
-        states = sa.func.min(_c.standing), sa.func.max(_c.standing)
-        query = sa.select(_c.sequence, *states).where(_HERE).group_by(_c.sequence)
-        return {name: states for name, *states in tx.execute(query, {"in_workspace": workspace})}
-
-    @writes
-    def turn(self, tx: Transaction, workspace: str, name: str, *, state: str) -> int:
-        """Have some of the open cards of a sequence that show another state show this one, the newest first.
-
-        Returns how many; `CARDS_AT_ONCE`: there may be more.
-        """
-        turned = tx.scalars(_TURNED, {"in_workspace": workspace, "name": name, "state": state}).all()
-        messages.repaint(tx, turned)
-        return len(turned)
-
 
 def _change(tx: Transaction, alert: str, which: sa.ColumnElement[bool], values: Mapping[str, Any]) -> bool:
     """Change an alert for a person, who sees it before all others, if it is one of these."""
@@ -606,25 +587,6 @@ def _pass_on(
     tx.update(posts, called, mention=turn.owner or candidates.group)
     messages.repaint(tx, [alert.id])
     return [Passed(due=due, before=alert, turn=turn, candidates=candidates) for due in cards]
-
-
-_WITH_SEQUENCE = IS_INTERESTED & _IS_OPEN & (_c.sequence != literal(""))
-_IN_WORKSPACE = sa.bindparam("in_workspace", type_=sa.Text)
-_HERE = _WITH_SEQUENCE & (_c.workspace == _IN_WORKSPACE)
-_TURNED = (
-    sa.update(alerts)
-    .where(
-        _c.id.in_(
-            sa.select(_c.id)
-            .where(_HERE, _c.sequence == sa.bindparam("name"), _c.standing != sa.bindparam("state"))
-            .order_by(_c.received_at.desc())
-            .limit(CARDS_AT_ONCE)
-            .with_for_update(skip_locked=True)
-        )
-    )
-    .values(standing=sa.bindparam("state"))
-    .returning(_c.id)
-)
 
 
 def _open_cards(tx: Transaction, workspace: str, kinds: Collection[str]) -> Sequence[Alert]:

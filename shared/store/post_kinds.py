@@ -56,8 +56,6 @@ _TABLE = (
     KindOfPost(name=TURN, repainted=True, settled_by="turn"),
     # That a claimed reply is not done.
     KindOfPost(name=UNFINISHED, repainted=True, settled_by="finish"),
-    # That a lead is back in the office.
-    KindOfPost(name="returned", broadcast=True),
     # That nobody has acknowledged a paused domain.
     KindOfPost(name=UNACKNOWLEDGED, broadcast=True, repainted=True, settled_by="acknowledgement"),
     # That a domain sends again, or is well.

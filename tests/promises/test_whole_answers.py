@@ -236,15 +236,8 @@ STORIES = {
     "away from the office": """
         subscribe ooo
         < reply.ooo Emil {"return_date": "2026-12-01"}
-        [Remind on 1 Dec]
-        [Cancel reminder]
-        [Remind me …]
         < reply.ooo Fay {"return_date": "2026-11-01"}
         < lead.unsubscribed Dora
-        [Remind on 1 Dec]
-        ~ + 12d
-        look Emil
-        + 1d
         ! GET /stats [{"group": "emeka30@meetacme.example", "sends": 20, "replies": 1}]
         ~ < lead.bounced Ida {"inbox": "emeka30@meetacme.example", "bounce_type": "hard", "sequence": "Fintech ops leaders"}
         domain meetacme.example

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from bot import cards
 from bot.delivery.routing import Routes
 from bot.jobs.reminders import Reminders
-from shared.settings.sections import AlertPolicy, RouteRule, Routing
+from shared.settings.sections import AlertPolicy, Routing
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from shared.store.jobs import REMIND
@@ -16,13 +14,11 @@ from shared.store.messages import Post
 from tests.bot.harness import interested
 from tests.bot.manual_clock import (
     ANN,
-    CHANNEL,
     HOUR,
     MINUTE,
     ManualClock,
     arrive,
     post_all,
-    routes,
     sweep,
 )
 
@@ -82,19 +78,3 @@ async def test_no_claim_reminder_in_quiet_hours(store: Store, clock: ManualClock
     await store.alerts.act(alert, "claim", ANN)
     clock.now += 5 * HOUR
     assert await sweep(store, clock, routing=Routing(quiet="12:00-18:00")) == []
-
-
-async def test_the_return_of_an_absent_lead_is_announced_once(store: Store, clock: ManualClock) -> None:
-    fields = {"event": "reply.ooo", "lead": {"email": "ada@acme.example", "first_name": "Ada"}}
-    everything = RouteRule(channel=CHANNEL, events=("*",))
-    await arrive(store, json.dumps(fields).encode(), by=routes(rules=(everything,)))
-    (post,) = await post_all(store, clock)
-    await store.alerts.act(post.alert_id, "snooze", ANN, until=clock.now + HOUR)
-    clock.now += HOUR + 1
-    (back,) = await sweep(store, clock)
-    card = cards.card_of(back)
-    assert (back.kind, back.mention) == ("returned", "")
-    assert card.title == "Ada is back"
-    assert [button.line for button in card.buttons] == [f"lead {post.alert_id}"]
-    clock.now += 2 * HOUR
-    assert await sweep(store, clock) == []

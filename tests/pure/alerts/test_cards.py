@@ -75,11 +75,10 @@ STATES: dict[str, dict[str, Any]] = {
     "escalated, found late, of a workspace": {"nudges": 2, "found": True, "workspace": "emea"},
     "snoozed": SNOOZED,
     "claimed": CLAIMED,
-    "assigned, with a reminder, sequence paused": {
+    "assigned, with a reminder": {
         **CLAIMED,
         **SNOOZED,
         "assigned_name": "ben",
-        "standing": '{"sequence": "paused"}',
     },
     "done": {**CLAIMED, **DONE},
     "not interested": {**DONE, "closed_reason": "no budget"},
@@ -210,7 +209,6 @@ REPLIES: dict[str, Callable[[], Message]] = {
     "reply, not known to be interested": lambda: whole("lead.replied"),
     "reply, turned": lambda: posted("turned", alert()),
     "out of office": lambda: whole("reply.ooo", event={"return_date": "2026-12-01"}),
-    "out of office, with a reminder": lambda: whole("reply.ooo", **SNOOZED),
     "opt-out": lambda: whole("lead.unsubscribed"),
 }
 OTHERS: dict[str, Callable[[], Message]] = {
