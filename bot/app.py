@@ -20,24 +20,22 @@ import structlog
 from bot.cards import card_settings
 from bot.commands.context import open_contexts
 from bot.core import Core
-from bot.delivery.routing import Router
+from bot.delivery import Router
 from bot.guardrails import Guardrails
 from bot.http.asgi import AsgiApp, ReplyPage, SlackRequests
 from bot.http.readiness import ReadinessProbe
 from bot.http.webhook import FORGET_SECONDS, BodyReader, DeliveryIntake, WebhookReceiver, WebhookSecrets
 from bot.interactions.gate import CHECK_SECONDS
 from bot.interactions.listeners import Listeners, bolt_app
-from bot.jobs import due, reconcile, samples
-from bot.jobs.reconcile import Reconciler
+from bot.jobs import due, polls
+from bot.jobs.polls import GuardrailSampler, HistorySampler, Reconciler
 from bot.jobs.reminders import times_of
-from bot.jobs.samples import GuardrailSampler, HistorySampler
-from bot.jobs.scheduler import JobScheduler
 from bot.jobs.standings import CardRefresher, DomainChecks
 from bot.runtime import DeliverySignals, Supervisor
 from bot.slack.directory import ROTA_SECONDS, may_still_pause
 from bot.slack.socket_mode import SocketMode, SocketTimeouts
 from bot.slack.web_api import SlackError, open_web_api
-from bot.worker import Worker
+from bot.worker import JobScheduler, Worker
 from shared.api.errors import OutreachError
 from shared.api.transport import Transport
 from shared.domain.wall_clock import DAY
@@ -163,9 +161,9 @@ async def _build_jobs(stack: AsyncExitStack, core: Core) -> tuple[JobScheduler, 
     every = scheduler.every
     if settings.routes.rotas:
         every(ROTA_SECONDS, core.directory.read_rota, name="rota people", at_once=True)
-    every(reconcile.EVERY, reconciler.reconcile, name="reconcile", at_once=True)
-    every(samples.HISTORY_EVERY, HistorySampler(contexts, history).sample, name="history")
-    every(samples.EVERY, sampler.sample, name="guardrail counts", at_once=True)
+    every(polls.RECONCILED_EVERY, reconciler.reconcile, name="reconcile", at_once=True)
+    every(polls.HISTORY_EVERY, HistorySampler(contexts, history).sample, name="history")
+    every(polls.EVERY, sampler.sample, name="guardrail counts", at_once=True)
     every(REVIVE_SECONDS, store.posting.revive, name="revive")
     every(PRUNE_SECONDS, partial(_prune, store, settings), name="retention")
     every(BEAT_SECONDS, beat, name="heartbeat")

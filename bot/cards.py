@@ -22,9 +22,8 @@ from typing import Annotated, Any
 from pydantic import PlainValidator, TypeAdapter
 from pydantic_core import to_json
 
-from bot.blockkit import card_blocks
-from bot.blockkit.actions import ACK, DETAILS, LEAD, LOOKS, OnAlert, Perform, read_value, write_value
-from bot.blockkit.card_blocks import MENU, Message
+from bot import blockkit
+from bot.blockkit import ACK, DETAILS, LEAD, LOOKS, MENU, Message, OnAlert, Perform, read_value, write_value
 from shared.api.event_kinds import DNS, kind_of
 from shared.api.events import Event
 from shared.api.models import Inbox
@@ -275,7 +274,6 @@ def brief_card(alert: Alert) -> Card:
             *facts_of(("Email", event.lead.email)),
             *facts_of(("Sequence", event.sequence), brief=True),
             *facts_of(("Step", f"step {event.step}" if event.step else None), ("Inbox", event.inbox)),
-            when("Received", alert.received),
         ),
         notifies=True,
     )
@@ -675,11 +673,11 @@ def message(posts: Sequence[Post], settings: CardSettings = PLAIN_CARDS) -> Mess
         return Message(text=stored["text"], blocks=stored["blocks"])
     drawn = [card_of(post, settings, in_list=in_list) for post in posts]
     if in_list:
-        content = card_blocks.render_list(_list_title([post.alert or Alert(id="") for post in posts]), drawn)
+        content = blockkit.render_list(_list_title([post.alert or Alert(id="") for post in posts]), drawn)
     elif first.condensed or drawn[0] == Card(drawn[0].title, notifies=drawn[0].notifies):
-        content = card_blocks.render_condensed(drawn[0])
+        content = blockkit.render_condensed(drawn[0])
     else:
-        content = card_blocks.render(drawn[0])
+        content = blockkit.render(drawn[0])
     called = filter(None, (_mention(post, in_list=in_list) for post in posts))
     mentions = " ".join(list(dict.fromkeys(called))[:MOST_OWNERS])
     return with_mention(content, mentions) if mentions else content
@@ -801,7 +799,7 @@ def change_message(entry: AuditEntry, card: Card, *, workspace: str = "") -> Mes
         said.append("The rule is snoozed for 24 h.")
     if stands or is_rule:  # else it tells of an end that may be another by now
         said.append(card.footer)
-    return card_blocks.render_line(_change_title(entry), " · ".join(filter(None, said)), buttons=buttons)
+    return blockkit.render_line(_change_title(entry), " · ".join(filter(None, said)), buttons=buttons)
 
 
 def _rule(entry: AuditEntry) -> str:
@@ -815,11 +813,11 @@ def _change_title(entry: AuditEntry) -> str:
     some = paused or states
     labels = [entry.undoable[name].label for name in some]
     # Names come from outside, and Slack reads this line: none of them styles it or mentions anybody.
-    what = card_blocks.escape_marks(
+    what = blockkit.escape_marks(
         clip(labels[0]) if len(labels) == 1 else show_number(len(labels), "sequence")
     )
     makers = {state.by for state in some.values()}
-    by = card_blocks.escape_marks(makers.pop()) if len(makers) == 1 else ""
+    by = blockkit.escape_marks(makers.pop()) if len(makers) == 1 else ""
     if entry.undone_by and all(before.later is None for before in entry.undoable.values()):
         by = by and f"undone by {by}"
     by = by and f" · {by}"
@@ -829,19 +827,19 @@ def _change_title(entry: AuditEntry) -> str:
     if len(paused) < len(states):
         what = f"{len(paused)} of {show_number(len(states), 'sequence')}"
     elif entry.actor.face == "bot" and {state.by for state in paused.values()} == {entry.actor.name}:
-        return f"⏸ {card_blocks.escape_marks(_rule(entry))} paused {what}{until}"
+        return f"⏸ {blockkit.escape_marks(_rule(entry))} paused {what}{until}"
     return f"⏸ {what} paused{until}{by}"
 
 
 def _until(entry: AuditEntry, ends: Collection[float | None]) -> str:
     """` until 16:31` in the reader's time zone; empty where they have no end, or several."""
     end = moment(next(iter(ends))) if len(ends) == 1 else None
-    return f" until {card_blocks.date(end, with_day=end - entry.at > SOON)}" if end else ""
+    return f" until {blockkit.date(end, with_day=end - entry.at > SOON)}" if end else ""
 
 
 def change_history(entry: AuditEntry) -> Message:
     """The message in the thread of an earlier change: who changed its sequences again, and why."""
-    who = card_blocks.escape_marks(entry.actor.shown)
+    who = blockkit.escape_marks(entry.actor.shown)
     who = f"{who[:1].upper()}{who[1:]}"
     did = f"{who} resumed it."
     if entry.undoes:
@@ -851,4 +849,4 @@ def change_history(entry: AuditEntry) -> Message:
         did = f"{who} paused it{until}."
     elif entry.actor.face == "bot":
         did = "The pause ended."
-    return card_blocks.render_line(did, f"Reason: {clip(entry.reason)}" if entry.reason else "")
+    return blockkit.render_line(did, f"Reason: {clip(entry.reason)}" if entry.reason else "")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bot.commands.context import CommandContexts
-from bot.delivery.outbox import Outbox
-from bot.delivery.routing import Routes
+from bot.delivery import Outbox, Routes
 from bot.runtime import DeliverySignals, Supervisor
 from bot.slack.directory import UserDirectory
 from bot.slack.messages import MessageSender

@@ -138,9 +138,7 @@ class Guardrails:
 
     async def evaluate(self, job: Job, _deadline: float) -> End:
         """Evaluate every rule of a workspace. Raises `RecordsUnavailable`."""
-        for workspace in self.accounts:
-            if workspace.lower() == job.workspace.lower():
-                await self._evaluate(workspace)
+        await self._evaluate(job.workspace)
         return Again(after=EVERY, attempts=0)
 
     async def _evaluate(self, workspace: str) -> None:
@@ -177,7 +175,7 @@ class Guardrails:
             note=finding.note,
             per_day=rule.per_day,
         )
-        if rule.action is not Action.TELL and (await self._sequences(claim, rule))[1]:
+        if rule.action is not Action.TELL and _are_paused(await self._sequences_about(claim, rule)):
             return  # nothing is left to pause: it fires when one of the sequences is sending again
         if rule.action is Action.ACT:
             why = await self._not_permitted(workspace, named) or await self.act(claim, rule)
@@ -195,11 +193,6 @@ class Guardrails:
         if not await self.store.incidents.begin(claim, post):
             log.info("guardrail fired", workspace=workspace, rule=claim.rule, action=str(claim.action))
             self._planned()
-
-    async def _sequences(self, about: RuleFinding, rule: Rule) -> tuple[Sequence[Campaign], bool]:
-        """The sequences that a finding is about, and whether all of them are paused."""
-        own = await self._sequences_about(about, rule, self.accounts[about.workspace].sequences)
-        return own, bool(own) and all(one.status == "paused" for one in own)
 
     async def _not_permitted(self, workspace: str, named: NamedRule) -> str:
         """Why the rule may not act in the name of who added it."""
@@ -227,12 +220,12 @@ class Guardrails:
     async def _card(self, about: RuleFinding) -> Card:
         """The card of a finding, as things stand now."""
         rule = parse(about.sentence)
-        own, is_paused = await self._sequences(about, rule)
+        own = await self._sequences_about(about, rule)
         named = own[0].id if len(own) == 1 else about.label
         domain = f"{DOMAIN}{about.label.casefold()}"
         target = {Scope.WORKSPACE: ALL_SEQUENCES, Scope.DOMAIN: domain}.get(rule.scope, named)
         offers = rule.action is not Action.TELL or rule.scope is Scope.DOMAIN
-        return finding_card(about, rule, target=target, is_paused=offers and is_paused)
+        return finding_card(about, rule, target=target, is_paused=offers and _are_paused(own))
 
     async def _settle(self, workspace: str, held: Collection[tuple[str, str]]) -> None:
         """Note what still holds, have each message say how its findings are now, and end what is over."""
@@ -268,9 +261,10 @@ class Guardrails:
     # -- pauses
 
     async def _sequences_about(
-        self, about: RuleFinding, rule: Rule, sequences: Sequence[Campaign]
+        self, about: RuleFinding, rule: Rule, listed: Sequence[Campaign] | None = None
     ) -> Sequence[Campaign]:
-        """The sequences that a rule's finding is about; of a domain those with most events first."""
+        """The sequences that a finding is about, of those listed or last read; of a domain those with most events first."""
+        sequences = self.accounts[about.workspace].sequences if listed is None else listed
         if rule.scope is Scope.SEQUENCE:
             return [one for one in sequences if subject_key(one.label) == about.subject]
         if rule.scope is not Scope.DOMAIN:
@@ -431,6 +425,10 @@ class Guardrails:
         return PlannedPost(dedupe=key, channel=channel, kind="note", urgency=1, note=note)
 
 
+def _are_paused(sequences: Sequence[Campaign]) -> bool:
+    return bool(sequences) and all(one.status == "paused" for one in sequences)
+
+
 def _judge(
     rules: Iterable[NamedRule], activity: Activity, now: float
 ) -> list[tuple[NamedRule, bool, list[Finding]]]:
@@ -503,15 +501,12 @@ def finding_card(about: RuleFinding, rule: Rule, *, target: str = "", is_paused:
 
     It offers no pause while everything is paused.
     """
-    label, only_tells = clip(about.label), rule.action is Action.TELL
+    what = "all sequences" if rule.scope is Scope.WORKSPACE else f"{rule.scope} {clip(about.label)}"
     if is_paused:
-        these = {Scope.WORKSPACE: "all sequences are", Scope.DOMAIN: f"the sequences of {label} are"}
-        return _card(about, f"fired: {these.get(rule.scope, f'{label} is')} paused")
-    what = "all sequences" if rule.scope is Scope.WORKSPACE else label
-    title, end = f"suggests pausing {what}", PauseEnd(duration=None if only_tells else rule.duration)
-    if only_tells:
-        what = "the outreach workspace" if rule.scope is Scope.WORKSPACE else f"{rule.scope} {label}"
-        title = f"fired for {what}"
+        return _card(about, f"fired: {what} {'are' if rule.scope is Scope.WORKSPACE else 'is'} paused")
+    title, end = f"suggests pausing {what}", PauseEnd(duration=rule.duration)
+    if rule.action is Action.TELL:
+        title, end = f"fired for {what}", PauseEnd()
         if rule.scope is not Scope.DOMAIN:
             return _card(about, title)
     pause = Pause(target=(target,), end=end, reason=f"guardrail {about.rule}")

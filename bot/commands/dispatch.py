@@ -1,21 +1,26 @@
 """Answers a typed or clicked line with a Card; every failure is a Card too.
 
-Makes no calls to Slack: the listeners pass in who, where and what, and post the result.
+Makes no calls to Slack: the listeners pass in who, where and what, and post the result. First the acts of people on
+alerts: buttons, typed lines and the dashboard come here with the same data. What an act takes from a colleague is asked first; a
+yes takes it from that colleague and nobody else, who is then told in the thread of the card.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
+import re
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta, tzinfo
 
 import structlog
 
-from bot.blockkit.actions import (
+from bot.blockkit import (
+    ACK,
+    ALERT,
+    ASSIGN,
+    CLAIMING,
     LEAD,
     LOOKS,
     Cancel,
@@ -24,32 +29,562 @@ from bot.blockkit.actions import (
     OpenForm,
     Perform,
     ShowSample,
+    channels_in,
     read_line,
+    read_person,
+    with_channel_names,
 )
-from bot.blockkit.card_blocks import channels_in, with_channel_names
-from bot.cards import CardSettings, card_settings, details_card, reply_card
-from bot.commands import replies
+from bot.cards import (
+    LABELS,
+    CardSettings,
+    about,
+    card_settings,
+    crm_button,
+    details_card,
+    listed,
+    reply_card,
+    snooze_end,
+    write_note,
+)
 from bot.commands.context import Access, Answer, Caller, CommandContexts
-from bot.commands.replies import GONE, AlertActions, NamedReply, list_replies, read_named
 from bot.runtime import DeliverySignals
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person
 from shared import commands
 from shared.api.errors import OutreachError
 from shared.api.events import Event, EventLead
-from shared.commands import COMMANDS, Invocation, UsageError, invocation
-from shared.commands.base import ALIASES, Act, Question, Result
+from shared.commands import COMMANDS, Invocation, UsageError, invocation, times
+from shared.commands.base import ALIASES, NOTHING_CHANGED, Act, Question, Result, nearest_of
 from shared.commands.errors import error_card, failed_card
 from shared.commands.help import Doctor, Help, first_help
 from shared.commands.leads import Lead
-from shared.commands.replies import Replies
+from shared.commands.replies import PAGE, Replies, find_replies
 from shared.commands.run import CommandContext, carry_out, read_question, run, write_question
 from shared.domain.alert import Alert
-from shared.domain.card import Action, Button, Card, Tone, Typed
+from shared.domain.card import Action, Button, Card, Fact, Tone, Typed
+from shared.domain.reply_states import AFTER, HOW, TAKES, State, states_for
+from shared.domain.wall_clock import moment
 from shared.frozen import frozen
-from shared.records.records import RecordsUnavailable
+from shared.records.audit import Actor, AuditEntry
 from shared.settings import CLAIM, UnknownWorkspace
+from shared.store import Store
+from shared.store.alerts import Trace
 from shared.store.audit import Verdict
+from shared.text.formats import clip, show_span
+from shared.text.slack_ids import is_user
+from shared.text.tokenize import join, parse_duration
+
+REASONS = ("not a fit", "wrong person", "no budget", "bad timing", "already a customer")
+REASON_CHARACTERS = 200
+LONGEST_SNOOZE = timedelta(days=90)
+USUAL_REMINDER = "2h"
+ME = "@me"
+"""The person of `assign ada to me`."""
+BEFORE_TIME = frozenset({"in", "for", "until", "till", "til", "at", "on"})
+_WITH_END = frozenset({"snooze", "remind"})
+_DID = {
+    "claim": "claimed {lead}",
+    "takeover": "took over {lead} from @{owner}",
+    "release": "released {lead}",
+    "snooze": "snoozed {lead}",
+    "remind": "will be reminded of {lead}",
+    "wake": "ended the snooze of {lead}",
+    "done": "marked {lead} done",
+    "dismiss": "closed {lead} as not interested",
+    "reopen": "reopened {lead}",
+    ASSIGN: "assigned {lead} to @{assignee}",
+}
+GONE = Card(
+    "This alert is no longer stored",
+    tone=Tone.WARN,
+    text=(
+        "Records of alerts are deleted after a time, or lost with a database.",
+        "`replies` lists the unclaimed replies.",
+    ),
+)
+
+
+@frozen
+class AlertActions:
+    """`perform` an act for a person; `changed` is called when cards need an update."""
+
+    store: Store
+    access: Access
+    cards: CardSettings
+    changed: Callable[[], None]
+
+    async def perform(self, asked: OnAlert, caller: Caller) -> Answer:
+        """The answer, which only this person sees."""
+        if not caller.may(CLAIM):
+            return Answer(card=caller.refusal(CLAIM, act=asked.verb))
+        alert = await self.store.alerts.find(asked.alert)
+        if alert is None:
+            return Answer(card=GONE)
+        if asked.verb == ACK:
+            return await self._acknowledge(alert, caller.actor)
+        assignee: Person | None = None
+        if asked.verb == ASSIGN and asked.person:
+            user = caller.person.id if asked.person == ME else asked.person
+            if user.startswith("@"):
+                user = await self.access.directory.find_named(user)
+            assignee = await self.access.directory.find(user) if user else None
+            if assignee is None:
+                why = f"“{clip(asked.person)}” isn't one person in this Slack workspace."
+                return Answer(card=_whom(alert, f"{why} Choose a person from the list."), settles=True)
+        asked = _meant(asked, alert, caller, assignee)
+        now = moment(self.store.database.clock())
+        until = None
+        if asked.verb in _WITH_END:
+            until = snoozed_until(asked.detail, now=now, zone=caller.zone)
+        if question := _before(asked, alert, caller, until=until):
+            return Answer(card=question)
+        return await self._act(asked, alert, caller.actor, until, assignee if asked.verb == ASSIGN else None)
+
+    async def _act(
+        self, asked: OnAlert, alert: Alert, actor: Actor, until: datetime | None, assignee: Person | None
+    ) -> Answer:
+        """Do it, tell whom it was taken from or given to, and put it into the audit."""
+        channel, owner = "", None
+        if assignee:
+            owner = Actor(name=assignee.name, id=assignee.id, face="slack")
+            channel, refusal = await self.place_for(assignee, alert)
+            if refusal:
+                return Answer(card=_whom(alert, f"{refusal} {NOTHING_CHANGED}"), settles=True)
+        verb, whom = "claim" if asked.verb == "mail" else asked.verb, owner.name if owner else ""
+        did = _DID[verb].format(lead=lead_of(alert), owner=alert.claimed_name, assignee=whom)
+        card = Card(f"@{actor.name} {did}", tone=Tone.GOOD if verb in {"done", ASSIGN} else Tone.INFO)
+
+        def trace(before: Alert) -> Trace:
+            """The note in the thread; it mentions whom the reply was given to, and whom it was taken from."""
+            lost = before.claimed_by if is_colleagues(before, actor) else ""
+            had = f"@{before.claimed_name} had claimed it." if lost and verb != "takeover" else ""
+            mentions = (owner.id if owner else "", lost if is_user(lost) else "")
+            note = write_note(replace(card, text=(had,)))
+            return Trace(note=note, mention=" ".join(filter(None, mentions)), channel=channel)
+
+        of_colleague = is_colleagues(alert, actor)
+        is_told = verb in {"release", ASSIGN} or (verb in TAKES and of_colleague)
+        change = await self.store.alerts.act(
+            alert.id,
+            verb,
+            actor,
+            until=until.timestamp() if until else 0.0,
+            reason=clip(asked.detail, length=REASON_CHARACTERS) if verb == "dismiss" else "",
+            # Who has it may hand it on without being asked.
+            instead_of=asked.instead_of if of_colleague else alert.claimed_by,
+            person=owner,
+            trace=trace if is_told else None,
+        )
+        if change is None:
+            return Answer(card=GONE, settles=True)
+        opens = asked.verb == "mail" and await self.store.alerts.expect_visit(alert.id, actor)
+        settles = bool(asked.person or asked.detail or asked.instead_of)
+        if not change.changed:
+            settles = settles and (opens or verb == ASSIGN)
+            return Answer(card=unchanged_card(change.alert, actor), on_card=opens, settles=settles)
+        line = replace(asked, verb=verb, then=None, instead_of="", person=whom and f"@{whom}").line
+        await self._record(line, change.alert, actor, result=lead_of(alert))
+        card = replace(card, facts=snooze_end(change.alert))
+        if verb in {"claim", "takeover"}:  # away from the card: the address to write to, and what comes next
+            claimed = self.cards.on_card(change.alert)
+            whole, page = reply_card(claimed), claimed.lead_link
+            buttons = [button for button in whole.buttons if not button.menu]
+            buttons += [crm_button(page)] if page else []
+            card = replace(card, tone=Tone.GOOD, details=whole.details, buttons=tuple(buttons))
+        return Answer(card=card, on_card=True, noted=is_told, settles=settles)
+
+    async def _record(self, line: str, alert: Alert, actor: Actor, *, result: str) -> None:
+        self.changed()
+        at = moment(self.store.database.clock())
+        entry = AuditEntry(at=at, actor=actor, workspace=alert.workspace, command=line, result=result)
+        await self.store.records.record(entry)
+
+    async def _acknowledge(self, alert: Alert, actor: Actor) -> Answer:
+        """Put the person's name on the card of a paused domain, unless it has one."""
+        acknowledged = await self.store.alerts.acknowledge(alert.id, actor)
+        if acknowledged is None:
+            return Answer(card=GONE)
+        row, title = acknowledged.alert, f"{acknowledged.alert.domain} has recovered"
+        if row.acked_at is not None:
+            title = f"@{row.acked_name} acknowledged {row.domain}"
+        if acknowledged.changed:
+            await self._record(f"{ACK} {row.id}", row, actor, result=row.domain)
+        return Answer(card=Card(title, tone=Tone.GOOD), on_card=acknowledged.changed)
+
+    async def place_for(self, person: Person, alert: Alert) -> tuple[str, str]:
+        """The channel with a card of the alert that a person can read, or why they can't be given it."""
+        if reason := never(person):
+            return "", reason
+        cards = await self.store.alerts.channels(alert.id)
+        viewer = Viewer(user=person.id)
+        readable = [channel for channel in cards if await self.access.directory.sees(channel, viewer)]
+        for channel in readable:
+            if self.access.of(person, channel).may(CLAIM):
+                return channel, ""
+        if cards and not readable:
+            return "", f"@{person.name} isn't in the private channel of this reply. Invite them there first."
+        return "", f"@{person.name} doesn't have permission to claim replies there."
+
+
+def never(person: Person) -> str:
+    """The reason why a person can be given nothing, whatever the settings say; empty if there is none."""
+    if not person.is_known:
+        return "Slack didn't say who that is. Try again in a minute."
+    if person.is_deleted:
+        return f"@{person.name}'s account is deactivated."
+    return f"@{person.name} is a bot." if person.is_bot else ""
+
+
+def is_colleagues(alert: Alert, person: Actor) -> bool:
+    """True if someone else has claimed it."""
+    return alert.claimed_by not in {"", person.id or person.name}
+
+
+def _meant(asked: OnAlert, alert: Alert, caller: Caller, assignee: Person | None) -> OnAlert:
+    """The act: who assigns a reply to themselves claims it, and who snoozes their own wants a reminder.
+
+    Nobody is reminded of what they don't have.
+    """
+    is_other = is_colleagues(alert, caller.actor)
+    if assignee and assignee.id == caller.person.id:
+        return replace(asked, verb="takeover" if is_other else "claim")
+    if asked.verb not in _WITH_END:
+        return asked
+    own = alert.state is State.CLAIMED and not is_other
+    usual = USUAL_REMINDER if asked.verb == "remind" or own else ""
+    return replace(asked, verb="remind" if own else "snooze", detail=asked.detail or usual)
+
+
+def lead_of(alert: Alert) -> str:
+    """`Ada Lovelace at Acme`: the author of the reply, if still stored."""
+    return "the reply" if alert.is_pruned else about(alert.event)
+
+
+def _before(asked: OnAlert, alert: Alert, caller: Caller, *, until: datetime | None) -> Card | None:
+    """The refusal or question before anything changes; None if the act can be done."""
+    if asked.verb not in AFTER[alert.state]:
+        return unchanged_card(alert, caller.actor)
+    if asked.verb == ASSIGN and not asked.person:
+        return _whom(
+            alert, f"@{alert.claimed_name} has it, and will be notified." if alert.claimed_by else ""
+        )
+    is_taken = asked.verb in TAKES and is_colleagues(alert, caller.actor)
+    if is_taken and asked.instead_of != alert.claimed_by:
+        return _question(asked, alert)
+    if not asked.detail and asked.verb == "dismiss":
+        return reason_choices(asked)
+    return snooze_choices(asked, caller.zone) if asked.verb in _WITH_END and until is None else None
+
+
+def _question(asked: OnAlert, alert: Alert) -> Card:
+    """Asks before something is taken from a colleague; the yes names the colleague."""
+    label, yes = LABELS[asked.verb], replace(asked, instead_of=alert.claimed_by)
+    return Card(
+        f"@{alert.claimed_name} has claimed {lead_of(alert)}",
+        tone=Tone.WARN,
+        text=(f"Nothing was changed yet. @{alert.claimed_name} will be notified.",),
+        buttons=(Button(label, yes, tone=Tone.BAD), Button("Cancel", Cancel())),
+    )
+
+
+def unchanged_card(alert: Alert, actor: Actor) -> Card:
+    """The answer to an act that the reply's state doesn't allow: how it stands, and who was faster."""
+    over = OnAlert(verb="takeover", alert=alert.id, instead_of=alert.claimed_by)
+    is_taken = alert.state is State.CLAIMED and is_colleagues(alert, actor)
+    told = f" If you take it over, @{alert.claimed_name} will be notified." if is_taken else ""
+    return Card(
+        reply_card(alert).title,
+        text=(f"{NOTHING_CHANGED}{told}",),
+        facts=snooze_end(alert),
+        buttons=(Button(LABELS["takeover"], over),) if is_taken else (),
+    )
+
+
+def _whom(alert: Alert, why: str) -> Card:
+    """Asks for the person; it isn't taken from anybody but who has it now."""
+    action = OnAlert(verb=ASSIGN, alert=alert.id, instead_of=alert.claimed_by)
+    return Card(
+        f"Assign {lead_of(alert)} to …",
+        text=(why, "The person is mentioned in the thread of the card."),
+        buttons=(Button("Choose a person", action, picks_person=True),),
+    )
+
+
+def snoozed_until(given: str, *, now: datetime, zone: tzinfo) -> datetime | None:
+    """The time meant by `2h`, `tomorrow`, `monday 10:00` or Unix seconds; None if it isn't in the next 90 days."""
+    words = given.split()
+    if words and words[0] in BEFORE_TIME:
+        words = words[1:]
+    text, now = " ".join(words), now.astimezone(UTC)  # durations are added in UTC, without clock changes
+    until: datetime | None = None
+    if text.isdecimal() and len(text) < 12:
+        until = moment(int(text))
+    elif length := parse_duration(text):
+        until = now + length if length <= LONGEST_SNOOZE else None
+    elif (read := times.read_moment(words)) and read[1] == len(words):
+        until = read[0].after(now, zone=zone)
+    return until if until is not None and now < until <= now + LONGEST_SNOOZE else None
+
+
+def snooze_choices(asked: OnAlert, zone: tzinfo) -> Card:
+    """Asks for the end of a snooze or the time of a reminder, also after one that can't be meant."""
+    labels = {"1h": "1 hour", "3h": "3 hours", "tomorrow": "Tomorrow, 9:00", "monday": "Monday, 9:00"}
+    moments = [Button(label, replace(asked, detail=word)) for word, label in labels.items()]
+    other = Button("Another time", replace(asked, detail=""), picks_time=True)
+    return Card(
+        "Snooze until when?",
+        text=("Choose a time in the next 90 days. Until then nobody is reminded of it.",),
+        buttons=(*moments, other),
+        footer=f"Times are in {zone}.",
+    )
+
+
+def reason_choices(asked: OnAlert) -> Card:
+    """The usual reasons for not interested, and how to give another."""
+    return Card(
+        "Why not interested?",
+        text=("This closes the reply and shows the reason on its card. Reopen undoes it.",),
+        buttons=tuple(Button(why.capitalize(), replace(asked, detail=why)) for why in REASONS),
+        footer="For another reason, reply in the card's thread: @outreach not interested REASON",
+    )
+
+
+# -- lines that people type: with the lead's name from anywhere, without it in the thread of a card
+
+
+PHRASES = {how.words: verb for verb, how in HOW.items() if how.words != verb} | {
+    "mark done": "done",
+    "view lead": "lead",
+}
+"""People write these words for acts that have other names."""
+VERBS = CLAIMING - {"mail"}
+OWN_FIRST = frozenset({"done", "release", "remind", "dismiss", "snooze"})
+"""Acts that mean the person's own claim before a colleague's or an unclaimed reply of the same name."""
+NEARLY = 0.75
+"""The share of its letters that a misspelled verb has at least in their places."""
+MOST_OFFERED = 5
+"""Replies that are offered where several fit."""
+_TO = re.compile(r"(?:^|\s)(?:(?:to\s+)?(<@[UW][A-Z0-9]+>|@[^\s@<>]+)(?=\s|$)|to\s+(\S+)\s*$)", re.IGNORECASE)
+"""Finds the person in `assign ada to @ann`, or in `assign ada to ann`, where nothing marks them as one."""
+_REASON = re.compile(r"\s*:\s*|(?:^|\s+)(?:reason|because)(?:\s+|$)", re.IGNORECASE)
+_ABOUT = re.compile(r"^(?:of|about)\s+", re.IGNORECASE)
+_WITHOUT_NAME = {ASSIGN, "dismiss"}
+"""Acts after which a thread's line has a person or a reason, and no name of a lead."""
+_OF_LEAD = LOOKS | {"remove"}
+"""Verbs that mean the card's lead when nothing follows."""
+_WITHOUT_TARGET = re.compile(r"(?:(?:for|until|reason)\b.*)?", re.IGNORECASE | re.DOTALL)
+ACTS = f"For a reply, with its lead's name: {', '.join(how.words for how in HOW.values())}."
+
+
+@frozen
+class NamedReply:
+    """A line about a reply by its lead: `claim ada @acme`, `snooze ada 2h`."""
+
+    verb: str
+    name: str
+    """Empty: the line names no reply."""
+    detail: str = ""
+    """The end of a snooze, or the reason why a reply is closed."""
+    workspace: str | None = None
+    person: str = ""
+    """The person of `assign`: the id of a user, or `@name` as it was typed."""
+
+    def act_on(self, reply: Alert) -> OnAlert:
+        return OnAlert(verb=self.verb, alert=reply.id, detail=self.detail, person=self.person)
+
+
+def split_line(line: str) -> tuple[str, str]:
+    """The verb of a line about an alert, and the rest."""
+    text = line.strip()
+    for phrase, verb in PHRASES.items():
+        if re.match(rf"{phrase}\b", text, re.IGNORECASE):
+            return verb, text[len(phrase) :].strip()
+    verb, _, rest = text.partition(" ")
+    return verb.lower(), rest.strip()
+
+
+def read_named(line: str) -> NamedReply | None:
+    """The line, if it is an act on a reply that it doesn't name by its id."""
+    verb, rest = split_line(line)
+    if verb not in VERBS or rest.startswith(ALERT):
+        return None
+    person = detail = ""
+    if verb == ASSIGN and (to := _TO.search(rest)):
+        person, rest = read_person(to[1] or to[2]), f"{rest[: to.start()]} {rest[to.end() :]}".strip()
+    if verb == "dismiss" and (reason := _REASON.search(rest)):
+        rest, detail = rest[: reason.start()], rest[reason.end() :]
+    if verb in {"snooze", "remind"}:
+        rest, detail = _split_time(rest)
+    name, _, workspace = rest.rpartition(" @") if " @" in rest else (rest, "", "")
+    name = name.strip("“”\"' ")
+    return NamedReply(verb=verb, name=name, detail=detail, workspace=workspace or None, person=person)
+
+
+def _split_time(text: str) -> tuple[str, str]:
+    """`hassan until monday 9am` or `in 2h of hassan` as the name and the time; the longest that tells a time is one."""
+    words = text.split()
+    splits = [(words[:n], words[n:]) for n in range(len(words))]
+    splits += [(words[n:], words[:n]) for n in range(len(words), 0, -1)]
+    for name, told in splits:
+        time = told[told[0].lower() in BEFORE_TIME :]
+        moment, end = times.read_moment(time), " ".join(time)
+        is_moment = moment is not None and moment[1] == len(time)
+        if time and (is_moment or parse_duration(end) is not None):
+            return _ABOUT.sub("", " ".join(name)), end
+    return _ABOUT.sub("", text), ""
+
+
+def nearest(line: str) -> str:
+    """The line with the verb of a reply that its first word nearly is: `cliam ada` is `claim ada`; else empty."""
+    word, _, rest = line.strip().partition(" ")
+    near = nearest_of(word, sorted(VERBS), cutoff=NEARLY) if rest else []
+    return f"{near[0]} {rest.strip()}" if near else ""
+
+
+def near_miss(card: Card, meant: str) -> Card:
+    """The refusal of an unknown command, with a button that runs this line."""
+    button = Button(clip(f"{meant[0].upper()}{meant[1:]}", length=70), Typed(meant))
+    return replace(card, text=(f"Did you mean “{meant}”?",), buttons=(button,))
+
+
+def fitting(asked: NamedReply, replies: Sequence[Alert], person: str) -> Sequence[Alert]:
+    """The replies that a line may mean: those whose state allows the act, and the person's own before others.
+
+    Where the state of none allows it, the newest that has the name: the answer says how it stands.
+    """
+    named = [reply for reply in replies if reply.claimed_by == person]
+    if asked.name:
+        named = _of_name(replies, asked.name.casefold())
+    states = states_for(asked.verb) | states_for("remind" if asked.verb == "snooze" else asked.verb)
+    possible = [reply for reply in named if reply.state in states]
+    own = [reply for reply in possible if reply.claimed_by == person]
+    if asked.verb == "takeover":  # what one has already is meant only where no colleague has one of this name
+        possible, own = [reply for reply in possible if reply not in own] or own, []
+    return (own if asked.verb in OWN_FIRST else []) or possible or (named[:1] if asked.name else [])
+
+
+def _of_name(replies: Sequence[Alert], wanted: str) -> list[Alert]:
+    """Those of this very lead, else those whose name, company or address begins so, or has a word that does.
+
+    A whole name is never the beginning of another's: `not interested ada` leaves Adam alone where Ada's reply is done.
+    """
+    whole = [reply for reply in replies if wanted in (name.casefold() for name in _names(reply))]
+    return whole or [
+        reply for reply in replies if any(f" {wanted}" in f" {name.casefold()}" for name in _names(reply))
+    ]
+
+
+def _names(reply: Alert) -> Sequence[str]:
+    lead = reply.event.lead
+    return [text for text in (lead.name, lead.company, reply.email, about(reply.event)) if text]
+
+
+def choice(asked: NamedReply, replies: Sequence[Alert]) -> tuple[Card, tuple[Card, ...]]:
+    """Which of several replies; each with its button."""
+    more = f" The first {MOST_OFFERED} are shown." if len(replies) > MOST_OFFERED else ""
+    items = tuple(
+        Card(
+            about(reply.event),
+            quote=clip(reply.event.reply or "", length=120),
+            buttons=(Button(LABELS[asked.verb], asked.act_on(reply)),),
+        )
+        for reply in replies[:MOST_OFFERED]
+    )
+    title = f"You have {len(replies)} replies"
+    if asked.name:
+        title = f"{len(replies)} replies match “{clip(asked.name)}”"
+    return Card(title, tone=Tone.WARN, text=(f"Which one?{more}",)), items
+
+
+def not_found(asked: NamedReply, replies: Sequence[Alert]) -> Card:
+    """No reply fits; the nearest is named."""
+    names = {name.casefold(): about(reply.event) for reply in replies for name in _names(reply)}
+    near = nearest_of(asked.name, names)
+    hint = f"Did you mean {clip(names[near[0]])}?" if near else "Use the lead's name, company or address."
+    return Card(
+        f"No reply matches “{clip(asked.name)}”",
+        tone=Tone.WARN,
+        text=(hint,),
+        buttons=(
+            Button("Show unclaimed", Replies()),
+            Button("Show mine", Replies(mine=True)),
+        ),
+    )
+
+
+def needs_alert(line: str) -> bool:
+    """True if a line means the lead of an alert that it doesn't name."""
+    verb, rest = split_line(line)
+    return verb in _OF_LEAD and not rest
+
+
+def line_about(line: str, alert: Alert, *, several: bool) -> str:
+    """The line with the alert of its thread, its lead or its sequence put in; as it is where it names its own."""
+    verb, rest = split_line(line)
+    if alert.is_pruned:
+        return line
+    event, workspace = alert.event, f" @{alert.workspace}" if several else ""
+    if verb == "remove" and not rest and event.lead.email:
+        return join("remove", event.lead.email) + workspace
+    # Whoever names another lead in a thread means that lead.
+    named = read_named(line)
+    is_about = needs_alert(line)
+    if named:
+        is_about = not named.name or verb in _WITHOUT_NAME or bool(fitting(named, [alert], ""))
+    if is_about:
+        return f"{verb} {alert.id} {rest}".strip()
+    verb = ALIASES.get(verb, verb)
+    if verb in {"pause", "resume"} and _WITHOUT_TARGET.fullmatch(rest) and (event.sequence or event.domain):
+        target = join(verb, event.sequence) if event.sequence else f"{verb} domain:{event.domain}"
+        return f"{target} {rest}".strip() + workspace
+    return line
+
+
+# -- the list of open replies, in an answer and on Home
+
+
+def list_item(
+    reply: Alert,
+    now: datetime,
+    cards: CardSettings,
+    *,
+    then: Invocation | None = None,
+    may_change: bool = True,
+) -> Card:
+    """The card of an open reply in a few lines, with its age; `then` is shown after a click on its button."""
+    card = listed(reply_card(cards.on_card(reply), in_list=True))
+    first, *looks = card.buttons
+    if isinstance(first.action, OnAlert):
+        first = replace(first, action=replace(first.action, then=then))
+    age = f"received {show_span(now - reply.received)} ago"
+    return replace(card, facts=(Fact("Age", age),), buttons=(first, *looks) if may_change else ())
+
+
+async def list_replies(asked: Replies, context: CommandContext, cards: CardSettings) -> Answer:
+    """A page of the unclaimed replies, or the person's own; after a click on one, the page is shown anew."""
+    if not (asked.mine or asked.page):
+        asked = replace(asked, page=1)
+    card, replies, count = await find_replies(asked, context)
+    pages, own, then = -(-count // PAGE), context.workspace.name if cards.several else "", None
+    if asked.mine and count > PAGE:
+        card = replace(card, text=(f"The first {PAGE} are shown.",))
+    elif not asked.mine:
+        page = min(asked.page or 1, pages)
+        then = Invocation(arguments=Replies(page=page), workspace=own or None)
+        offered = {"Previous": page - 1, "Next": page + 1}
+        turns = (
+            Button(label, Replies(page=other), workspace=own)
+            for label, other in offered.items()
+            if 0 < other <= pages
+        )
+        card = replace(card, buttons=tuple(turns))
+    items = tuple(list_item(reply, context.now(), cards, then=then) for reply in replies[:PAGE])
+    # A page that a person turned to takes the place of the one before.
+    return Answer(card=card, items=items, settles=(asked.page or 1) > 1)
+
+
+# -- Answers a typed or clicked line with a Card; every failure is a Card too
+
 
 FORMS = {"pause": ("Pause a sequence", "Pause"), "add": ("Add a lead", "Add")}
 """The title of each command's form, and its button."""
@@ -164,8 +699,8 @@ class CommandDispatcher:
         try:
             action = read_line(line)
         except UsageError as error:
-            if nearest := replies.nearest(line):
-                return Answer(card=replies.near_miss(error.card, nearest))
+            if nearly := nearest(line):
+                return Answer(card=near_miss(error.card, nearly))
             raise
         return await self._act(action, caller)
 
@@ -181,13 +716,13 @@ class CommandDispatcher:
         # Also of those done lately, so that a whole name of theirs isn't the beginning of another's.
         read = self._store.alerts.candidates
         known = [one for done in (False, True) for one in await read(workspace, user, done=done)]
-        fitting = replies.fitting(asked, known, user)
-        if len(fitting) == 1:
-            return await self._alert_actions.perform(asked.act_on(fitting[0]), caller)
-        if fitting:
-            card, items = replies.choice(asked, fitting)
+        meant = fitting(asked, known, user)
+        if len(meant) == 1:
+            return await self._alert_actions.perform(asked.act_on(meant[0]), caller)
+        if meant:
+            card, items = choice(asked, meant)
             return Answer(card=card, items=items)
-        return Answer(card=replies.not_found(asked, known) if asked.name else WHICH_ALERT)
+        return Answer(card=not_found(asked, known) if asked.name else WHICH_ALERT)
 
     async def _look_at(self, asked: OnAlert, caller: Caller) -> Answer:
         alert = await self._store.alerts.find(asked.alert)
@@ -232,7 +767,7 @@ class CommandDispatcher:
             return await self._ask(done, caller, context)
         match asked.arguments:
             case Help(command="all") if caller.may(CLAIM):
-                footer = f"{replies.ACTS} {done.card.footer}"
+                footer = f"{ACTS} {done.card.footer}"
                 done = replace(done, card=replace(done.card, footer=footer))
             case Help(command=str(about)) if about in COMMANDS and context.allows(COMMANDS[about]):
                 done = replace(done, card=with_form(done.card, about))
@@ -272,10 +807,9 @@ class CommandDispatcher:
         """Carry out the answer to a question: the person's role is checked again, and it counts once."""
         kept = self._store.confirmations
         question = await kept.look(asked.nonce, caller.person.id)
-        if question.verdict is Verdict.GIVEN:
-            return _given(question.result)
         if question.verdict is not Verdict.OPEN:
-            return Answer(card=_NOT_CONFIRMED[question.verdict], settles=question.verdict is Verdict.LATE)
+            is_over = question.verdict in {Verdict.GIVEN, Verdict.LATE}
+            return Answer(card=_NOT_CONFIRMED[question.verdict], settles=is_over)
         try:
             line, acts = read_question(question.data)
         except ValueError:  # it was asked by another version
@@ -285,29 +819,10 @@ class CommandDispatcher:
             return await caller.refuse(COMMANDS[act.verb], line, question.workspace)
         # Taken before it is carried out: of two taps at once, one carries it out.
         if not await kept.take(asked.nonce):
-            return _given("")
+            return Answer(card=_NOT_CONFIRMED[Verdict.GIVEN], settles=True)
         context = caller.context(question.workspace)
-        try:
-            result = await carry_out(act, context, line=line)
-        except Exception as error:
-            await self._settle(asked.nonce, error_card(error, changes=True))
-            raise
-        await self._settle(asked.nonce, result.card)
-        return replace(await self._changed(result, context), settles=True)
-
-    async def _settle(self, nonce: str, card: Card) -> None:
-        with contextlib.suppress(RecordsUnavailable):
-            result = json.dumps({"title": card.title, "text": card.text}, ensure_ascii=False)
-            await self._store.confirmations.settle(nonce, result)
-
-
-def _given(result: str) -> Answer:
-    """The answer to another tap on a question: what became of the first, once that is over."""
-    if not result:
-        card = Card("This is still being carried out", text=("`audit` will show what was done.",))
-        return Answer(card=card)
-    kept = json.loads(result)
-    return Answer(card=Card(kept["title"], text=tuple(kept["text"])), settles=True)
+        done = await self._changed(await carry_out(act, context, line=line), context)
+        return replace(done, settles=True)
 
 
 def failure(error: Exception, asked: Invocation | None = None) -> Card:
@@ -351,10 +866,9 @@ def sample(now: datetime, settings: CardSettings) -> Card:
     card = reply_card(settings.on_card(alert))
     pressed = ShowSample(pressed=True)
     buttons = tuple(Button(one.label, pressed, tone=one.tone, menu=one.menu) for one in card.buttons)
-    facts = tuple(replace(fact, url="") for fact in card.facts)
     details = tuple(replace(fact, url="") for fact in card.details)
     footer = "A sample that only you see. Its buttons change nothing."
-    return replace(card, buttons=buttons, facts=facts, details=details, footer=footer)
+    return replace(card, buttons=buttons, details=details, footer=footer)
 
 
 SAMPLE = Event(
@@ -380,6 +894,7 @@ WHICH_ALERT = Card(
 )
 _CANCELLED = Card("Nothing was changed")
 _NOT_CONFIRMED = {
+    Verdict.GIVEN: Card("This was confirmed already", text=("`audit` shows what was done.",)),
     Verdict.LATE: Card(
         "This confirmation has expired",
         tone=Tone.WARN,

@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 
-from bot.blockkit.actions import OnAlert
+from bot.blockkit import OnAlert
 from bot.cards import card_settings
 from bot.commands.context import Access, CommandContexts
-from bot.commands.replies import GONE, AlertActions, never
+from bot.commands.dispatch import GONE, AlertActions, never
 from bot.slack.directory import UserDirectory
 from bot.slack.web_api import open_web_api
 from shared.domain.alert import Alert

@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bot.blockkit import card_blocks
-from bot.blockkit.card_blocks import LABEL, OPTION_VALUE, Block, cut, plain
+from bot import blockkit
+from bot.blockkit import LABEL, OPTION_VALUE, Block, cut, plain
 from bot.commands.dispatch import FORMS
 from shared.api.models import Sequence as Campaign
 from shared.commands.base import Arguments, is_email
@@ -72,7 +72,7 @@ def answer_view(card: Card, *, items: Sequence[Card] = (), channel: str = "") ->
         "title": plain("Outreach"),
         "close": plain("Close"),
         "private_metadata": json.dumps({"channel": channel}),
-        "blocks": card_blocks.render_view(card, items=items),
+        "blocks": blockkit.render_view(card, items=items),
     }
 
 
@@ -81,7 +81,7 @@ def ack_view(card: Card, *, channel: str = "") -> View:
 
     https://docs.slack.dev/surfaces/modals#updating_response
     """
-    return card_blocks.plain_view(answer_view(card, channel=channel))
+    return blockkit.plain_view(answer_view(card, channel=channel))
 
 
 def metadata_of(view: Mapping[str, Any], name: str) -> str:

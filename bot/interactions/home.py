@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 
 import structlog
 
-from bot.blockkit import card_blocks
-from bot.blockkit.actions import OpenForm, ShowSample
+from bot import blockkit
+from bot.blockkit import OpenForm, ShowSample
 from bot.cards import PLAIN_CARDS, CardSettings, card_settings
 from bot.commands.context import WorkspaceCache
-from bot.commands.replies import list_item
+from bot.commands.dispatch import list_item
 from bot.core import Core
 from bot.slack.permissions import Reach, Standing
 from bot.slack.web_api import SlackError
@@ -102,12 +102,12 @@ def view(state: HomeState) -> View:
     if len(state.places) > 1:
         lines = sorted(map(_line, state.places), key=lambda fact: WORST_FIRST.index(fact.tone))
         card = Card(title=f"Outreach workspaces · {len(lines)}", facts=tuple(lines[:WORKSPACES]))
-        sections.append([{"type": "divider"}, *card_blocks.render(card).blocks])
+        sections.append([{"type": "divider"}, *blockkit.render(card).blocks])
     return _tab(_head(state, stands), *(block for part in sections for block in part))
 
 
 def _tab(card: Card, *blocks: dict[str, Any]) -> View:
-    drawn = [*card_blocks.render(card).blocks, *blocks]
+    drawn = [*blockkit.render(card).blocks, *blocks]
     return {"type": "home", "callback_id": "home", "blocks": drawn[:BLOCKS]}
 
 
@@ -128,8 +128,8 @@ def _section(title: str, items: Sequence[Card], count: int, command: str) -> lis
     if not items:
         return []
     left = count - len(items)
-    below = card_blocks.context(f"and {left} more: /outreach {command}" if left > 0 else "")
-    return [{"type": "divider"}, *card_blocks.render_with(Card(title=title), items).blocks, *below]
+    below = blockkit.context(f"and {left} more: /outreach {command}" if left > 0 else "")
+    return [{"type": "divider"}, *blockkit.render_with(Card(title=title), items).blocks, *below]
 
 
 def _attention(state: HomeState) -> tuple[list[Card], int]:

@@ -28,11 +28,22 @@ from slack_bolt.middleware.async_middleware import AsyncMiddleware
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
-from bot.blockkit import card_blocks
-from bot.blockkit.actions import LOOKS, Cancel, Confirm, OnAlert, OpenForm, ShowSample, change_of, read_value
-from bot.blockkit.card_blocks import PICK, RUN, Message
+from bot import blockkit
+from bot.blockkit import (
+    LOOKS,
+    PICK,
+    RUN,
+    Cancel,
+    Confirm,
+    Message,
+    OnAlert,
+    OpenForm,
+    ShowSample,
+    change_of,
+    read_value,
+)
 from bot.cards import write_answer, write_note
-from bot.commands import replies
+from bot.commands import dispatch
 from bot.commands.context import Answer, WorkspaceCache
 from bot.commands.dispatch import FORMS, WHICH_ALERT, Asker, CommandDispatcher, failure
 from bot.core import Core
@@ -101,7 +112,7 @@ _SHORTCUTS: Mapping[str, Action] = {"status": invocation(Status()), "pause_form"
 _SHOWN_AT_HOME = frozenset({"claim", "done"})
 
 log = structlog.get_logger("dialogs")
-_WORKING = card_blocks.render(ON_ITS_WAY)
+_WORKING = blockkit.render(ON_ITS_WAY)
 
 
 @frozen
@@ -326,10 +337,10 @@ class Listeners(AsyncMiddleware):
         workspaces, alerts = self._contexts.settings.workspaces, self._contexts.store.alerts
         alert = await alerts.in_message(origin.places, thread_ts) if thread_ts else None
         if alert is None or alert.workspace not in workspaces:
-            if replies.needs_alert(line):
+            if dispatch.needs_alert(line):
                 return Answer(card=WHICH_ALERT)
             return replace(await self._dispatcher.perform(Typed(line), origin), noted=False)
-        line = replies.line_about(line, alert, several=len(workspaces) > 1)
+        line = dispatch.line_about(line, alert, several=len(workspaces) > 1)
         return await self._dispatcher.perform(Typed(line), origin)
 
     async def _joined(self, body: Body, origin: Origin) -> None:
@@ -359,10 +370,10 @@ def render_answer(answer: Answer) -> Message:
     card, items = answer.card, answer.items
     card = replace(card, footer=" · ".join(filter(None, (card.footer, answer.by))))
     if answer.public and not (items or card.table or card.quote):
-        return card_blocks.render_condensed(
+        return blockkit.render_condensed(
             replace(card, tone=Tone.INFO)
         )  # what was done is news for a channel, and no headline
-    return card_blocks.render_with(card, items) if items else card_blocks.render(card)
+    return blockkit.render_with(card, items) if items else blockkit.render(card)
 
 
 class Answers:
@@ -414,7 +425,7 @@ class Answers:
 
     async def say(self, card: Card, channel: str) -> None:
         """Post it in a channel, or to a person."""
-        await self._call(POST, card_blocks.render(card), channel=channel)
+        await self._call(POST, blockkit.render(card), channel=channel)
 
     async def _show_in_modal(self, answer: Answer, to: Origin) -> None:
         view = forms.answer_view(answer.card, items=answer.items, channel=to.channel)

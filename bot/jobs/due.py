@@ -9,8 +9,7 @@ import structlog
 
 from bot.cards import card_settings, write_note
 from bot.commands.context import CommandContexts
-from bot.delivery.outbox import MAX_CHANNELS, MAX_LOOKUPS, MAX_PAINTS, Outbox
-from bot.delivery.routing import Routes
+from bot.delivery import MAX_CHANNELS, MAX_LOOKUPS, MAX_PAINTS, Outbox, Routes
 from bot.guardrails import Guardrails
 from bot.jobs.reminders import Reminders
 from bot.jobs.standings import DomainChecks

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from bot.blockkit.actions import ACK, OnAlert
+from bot.blockkit import ACK, OnAlert
 from bot.cards import LABELS, PLAIN_CARDS, CardSettings, about, reply_card, span, write_note
-from bot.delivery.routing import Routes
+from bot.delivery import Routes
 from shared.commands.replies import Replies
 from shared.domain.alert import Alert
 from shared.domain.card import Button, Card, Tone

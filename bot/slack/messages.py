@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from bot.blockkit.card_blocks import Message
+from bot.blockkit import Message
 from bot.slack.web_api import NO_UNFURL, ODD_ANSWER, POST, SlackError, WebApi, plainer_body
 from shared.api.pace import boot_time
 from shared.frozen import frozen

@@ -21,7 +21,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from slack_sdk.webhook import WebhookResponse
 
-from bot.blockkit.card_blocks import plainer
+from bot.blockkit import plainer
 from bot.telemetry import metrics
 from shared.api.pace import boot_time
 from shared.api.transport import describe_network_error

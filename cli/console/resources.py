@@ -197,13 +197,13 @@ async def with_channel_id(invocation: Invocation, directory: UserDirectory | Non
 
 async def with_channel_names(card: Card, directory: UserDirectory | None) -> Card:
     """The card with channels as `#name`, or as ids where Slack doesn't tell, and never as Slack's markup."""
-    from bot.blockkit import card_blocks
+    from bot import blockkit
 
     if directory:
-        places = {channel: await directory.channel(channel) for channel in card_blocks.channels_in(card)}
+        places = {channel: await directory.channel(channel) for channel in blockkit.channels_in(card)}
         named = {channel: f"#{place.name}" for channel, place in places.items() if place and place.name}
-        card = card_blocks.with_channel_names(card, named)
-    return card_blocks.changed(card, lambda text: MENTION.sub(r"\1", text))
+        card = blockkit.with_channel_names(card, named)
+    return blockkit.changed(card, lambda text: MENTION.sub(r"\1", text))
 
 
 @contextlib.asynccontextmanager

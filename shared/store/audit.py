@@ -262,8 +262,6 @@ class Answered:
     verdict: Verdict
     workspace: str = ""
     data: str = ""
-    result: str = ""
-    """The result of the answer that was given, once it is known."""
 
 
 class Confirmations(Repository):
@@ -291,15 +289,10 @@ class Confirmations(Repository):
             verdict = Verdict.GIVEN
         elif row.ends_at <= tx.now:
             verdict = Verdict.LATE
-        return Answered(verdict=verdict, workspace=row.workspace, data=row.data, result=row.result)
+        return Answered(verdict=verdict, workspace=row.workspace, data=row.data)
 
     @writes
     def take(self, tx: Transaction, nonce: str) -> bool:
         """Use an open question up; False: another click has."""
         free = (questions.c.id == nonce) & questions.c.given_at.is_(None)
         return tx.update(questions, free, given_at=tx.now) == 1
-
-    @writes
-    def settle(self, tx: Transaction, nonce: str, result: str) -> None:
-        """Keep what the answer came to."""
-        tx.update(questions, questions.c.id == nonce, result=result)

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from bot import worker
 from bot.http import webhook
 from bot.interactions import listeners
-from bot.jobs import samples
+from bot.jobs import polls
 from sandbox.service.api import guard
 from shared.commands import run
 from shared.storage.database import parse_url
@@ -29,7 +29,7 @@ def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "SharedBudget", UnpacedBudget)
     monkeypatch.setattr(guard, "RATE", 10_000)
     monkeypatch.setattr(worker, "POLL_SECONDS", 0.2)
-    monkeypatch.setattr(samples, "BACKFILL", 2)  # thirty days are sixty requests of each bot
+    monkeypatch.setattr(polls, "BACKFILL", 2)  # thirty days are sixty requests of each bot
     monkeypatch.setattr(listeners, "PROGRESS_AFTER", 60.0)
     monkeypatch.setattr(webhook, "STORED_WITHIN", BOUND_SECONDS)
 

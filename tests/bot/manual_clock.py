@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from bot.delivery.routing import People, Routes
+from bot.delivery import People, Routes
 from bot.jobs.reminders import Reminders
 from shared.records.audit import Actor
 from shared.settings.sections import AlertPolicy, Routing

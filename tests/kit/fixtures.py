@@ -10,7 +10,7 @@ import pytest
 from bot import worker
 from bot.http import webhook
 from bot.interactions import listeners
-from bot.jobs.reconcile import Reconciler
+from bot.jobs.polls import Reconciler
 from shared.api import pipeline
 from shared.commands import run
 from shared.domain_health import lookup

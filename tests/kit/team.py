@@ -30,10 +30,10 @@ import sqlalchemy as sa
 import yaml
 
 from bot.app import Bot, open_bot
-from bot.jobs.scheduler import JobScheduler
 from bot.runtime import Supervisor
 from bot.server import Server, server_config
 from bot.slack.socket_mode import SocketTimeouts
+from bot.worker import JobScheduler
 from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
 from shared import settings as shared_settings
@@ -536,7 +536,7 @@ async def open_team(account: Account, folder: Path, *, toml: str = "") -> AsyncI
     # The only way to the jobs of a bot that runs.
     patched = pytest.MonkeyPatch()
     patched.setattr("bot.app.JobScheduler", _Jobs)
-    patched.setattr("bot.jobs.samples.BACKFILL", DAYS_READ)
+    patched.setattr("bot.jobs.polls.BACKFILL", DAYS_READ)
     port = free_port()
     timeout = aiohttp.ClientTimeout(total=60)
     async with (

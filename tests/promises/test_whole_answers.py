@@ -238,6 +238,8 @@ STORIES = {
         < reply.ooo Emil {"return_date": "2026-12-01"}
         < reply.ooo Fay {"return_date": "2026-11-01"}
         < lead.unsubscribed Dora
+        ~ + 12d
+        + 1d
         ! GET /stats [{"group": "emeka30@meetacme.example", "sends": 20, "replies": 1}]
         ~ < lead.bounced Ida {"inbox": "emeka30@meetacme.example", "bounce_type": "hard", "sequence": "Fintech ops leaders"}
         domain meetacme.example

@@ -13,7 +13,7 @@ from typing import Any, cast
 import httpx
 from pydantic import SecretStr
 
-from bot.delivery.routing import Routes
+from bot.delivery import Routes
 from shared.api import OutreachClient
 from shared.commands import Invocation, Role, parse
 from shared.commands.base import Question, Result

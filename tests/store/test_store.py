@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
-from bot.delivery.routing import Routes
+from bot.delivery import Routes
 from shared.domain.reply_states import AFTER, State
 from shared.records.audit import Actor
 from shared.records.records import Timer

@@ -9,9 +9,8 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from bot import cards
-from bot.blockkit import card_blocks
-from bot.blockkit.card_blocks import Message
+from bot import blockkit, cards
+from bot.blockkit import Message
 from bot.cards import CardSettings
 from bot.interactions import home
 from bot.interactions.home import HomeState, Place
@@ -66,7 +65,7 @@ CLAIMED = replace(MAYA, claimed_by="U1", claimed_name="ann", claimed_at=NOW.time
 
 
 def _drawn(alert: Alert) -> Message:
-    return card_blocks.render(cards.card(alert))
+    return blockkit.render(cards.card(alert))
 
 
 def _pause(*, undone_by: str = "") -> Message:

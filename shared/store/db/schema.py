@@ -247,7 +247,7 @@ questions = sa.Table(  # confirmations that can still be answered
         "workspace",
         "person",
         "data",  # the command, and what each answer carries out
-        "result",  # what the answer came to, for who taps it again
+        "result",  # what an answer of an earlier version came to
     ),
     *times("given_at"),
 )

@@ -63,22 +63,6 @@ async def shown(bot: BotHarness, message: dict[str, Any], words: str) -> dict[st
     return dict(await until(there))
 
 
-async def in_thread(bot: BotHarness, message: dict[str, Any], words: str) -> dict[str, Any]:
-    """The bot's message with these words in the thread of another."""
-
-    async def there() -> dict[str, Any] | None:
-        known = await bot.messages(message["channel"])
-        replies = [
-            one for one in known if one.get("thread_ts") == message["ts"] and one["user"] == seed.BOT.id
-        ]
-        return next(
-            (one for one in replies if words in one["text"] + json.dumps(one["blocks"], ensure_ascii=False)),
-            None,
-        )
-
-    return dict(await until(there))
-
-
 async def standing(queue: SlackReplyQueue) -> QueuedReply:
     (reply,) = (await queue.read()).replies
     return reply
@@ -99,32 +83,6 @@ async def test_a_claim_is_on_the_card_and_in_the_audit_under_the_persons_name(bo
     assert bot.running
     (entry,) = await bot.running.store.records.audit("default")
     assert (entry.actor.id, entry.actor.shown, where(entry.actor)) == (ANN, "@ann", "dashboard")
-
-
-async def test_a_reply_is_snoozed_closed_reopened_released_and_assigned(bot: BotHarness) -> None:
-    message = await card(bot)
-    async with queue_of(bot) as queue:
-        alert = (await standing(queue)).alert_id
-        choices = (await queue.act("snooze", alert)).card.buttons
-        assert [one.label for one in choices][:1] == ["1 hour"]
-        hour = choices[0].action
-        assert hour
-        assert (await queue.press(hour)).changed
-        assert (await standing(queue)).snoozed_until
-        assert (await queue.act("wake", alert)).changed
-        assert (await queue.act("dismiss", alert, detail="no budget")).changed
-        assert (await queue.read()).replies == []
-        await shown(bot, message, "no budget")
-        assert (await queue.act("reopen", alert)).changed
-        assert (await queue.act("assign", alert, person="@ben")).changed
-        assert (await standing(queue)).claimed_by == "ben"
-        await shown(bot, message, "assigned to @ben by @ann")
-        await in_thread(bot, message, "@ann assigned Ada 1 at Acme to @ben")
-        question = await queue.act("done", alert)
-        assert not question.changed
-        yes = question.card.buttons[0].action
-        assert yes
-        assert (await queue.press(yes)).changed
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from bot.delivery import routing
+from bot import delivery
 from sandbox.slack import seed
 from shared.api.events import Event
 from shared.records.records import AlertsSummary
@@ -102,8 +102,8 @@ async def test_a_delivery_that_the_bot_stumbles_over_is_kept_and_stops_no_other(
     def stumbling(body: bytes) -> Event:
         return Event(kind=json.loads(body)["event"])
 
-    monkeypatch.setattr(routing, "read_event", stumbling)
-    decide = routing.Routes(alert_channels={}).decide
+    monkeypatch.setattr(delivery, "read_event", stumbling)
+    decide = delivery.Routes(alert_channels={}).decide
 
     bodies = [b"[]", b'{"event":"lead.replied"}']
     batch = [Arrival(workspace="default", body=body, at=1.0) for body in bodies]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from bot.delivery.routing import ROUTED_AT_ONCE, ROUTED_BESIDE_INTAKE, Router, Routes
+from bot.delivery import ROUTED_AT_ONCE, ROUTED_BESIDE_INTAKE, Router, Routes
 from bot.runtime import DeliverySignals
 from shared.store import Store
 from shared.store.db.schema import deliveries

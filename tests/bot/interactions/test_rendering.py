@@ -9,15 +9,12 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.blockkit import card_blocks
 from bot.interactions import forms, home
 from bot.interactions.home import HomeState, Place
 from shared.api.event_kinds import INTERESTED
 from shared.api.events import Event, EventLead
 from shared.api.models import Inbox, Sequence
-from shared.commands import COMMANDS
 from shared.domain.alert import Alert
-from shared.domain.card import Card
 from shared.domain.health import roll_up
 from shared.store.history import UnclaimedReplies
 
@@ -93,29 +90,3 @@ def test_a_menu_of_four_hundred_sequences_holds_a_hundred_short_options(
     assert len(found) <= 100
     if not text:
         assert len(found) == min(len(known), 100)
-
-
-@given(st.text())
-def test_code_is_only_what_is_a_command_and_nothing_is_lost(words: str) -> None:
-    parts = card_blocks.rich_elements(words)
-    plain = "".join(part["text"] for part in parts)
-    assert plain == card_blocks.without_marks(words)
-    for part in parts:
-        if part.get("style"):
-            assert part["text"].lstrip("/").split()[0] in {
-                *COMMANDS,
-                "outreach",
-                "all",
-                "until",
-                "for",
-                "reason",
-            }
-
-
-def test_a_sentence_of_ours_shows_its_commands_as_code_and_outside_words_as_they_are() -> None:
-    drawn = card_blocks.render(
-        Card(title="t", text=("Say `open` or `outreach doctor`, not `rm -rf`.",))
-    ).blocks[1]
-    styled = [e["text"] for e in drawn["elements"][0]["elements"] if e.get("style")]
-    assert styled == ["open", "outreach doctor"]
-    assert "`rm -rf`" in json.dumps(drawn)

@@ -9,7 +9,7 @@ import pytest
 
 from bot.commands.context import CommandContexts
 from bot.guardrails import Guardrails
-from bot.jobs.samples import GuardrailSampler
+from bot.jobs.polls import GuardrailSampler
 from shared import settings as shared_settings
 from shared.domain.wall_clock import DAY
 from shared.store import Store

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from bot import cards
 from bot.commands.context import CommandContexts
 from bot.guardrails import Guardrails
-from bot.jobs.samples import GuardrailSampler
+from bot.jobs.polls import GuardrailSampler
 from shared.domain.card import Card
 from shared.guardrails.rule import SHIPPED
 from shared.records.audit import AuditEntry

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from bot import cards
-from bot.delivery.routing import Routes
+from bot.delivery import Routes
 from bot.jobs.standings import DomainChecks
 from bot.worker import Kind
 from shared.api.models import Inbox

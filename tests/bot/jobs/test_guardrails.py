@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from bot import cards, guardrails
 from bot.guardrails import Guardrails
-from bot.jobs import samples
+from bot.jobs import polls
 from shared.domain.card import Card
 from shared.records.guardrails import Switch
 from shared.records.records import RecordsUnavailable
@@ -95,7 +95,7 @@ async def test_a_process_that_dies_between_two_pauses_leaves_a_persons_pause_to_
 async def test_days_that_are_over_are_read_once_and_known_to_backtests(
     guarded: GuardedWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(samples, "BACKFILL", 30)
+    monkeypatch.setattr(polls, "BACKFILL", 30)
     yesterday = datetime.fromtimestamp(guarded.clock.now - 24 * HOUR, UTC).date().isoformat()
     guarded.remote.daily["sequence", yesterday] = [{"group": guarded.sequence, "sends": 120, "replies": 3}]
     for _ in range(4):
@@ -180,7 +180,7 @@ async def test_a_rule_only_suggests_when_its_author_lost_the_permission(
     await guarded.bounce(6)
     await evaluate(strict)
     (card,) = await guarded.posted_cards()
-    assert card.title == "Guardrail rule suggests pausing Q3 founders"
+    assert card.title == "Guardrail rule suggests pausing sequence Q3 founders"
     assert "Only a suggestion: @ann, who added the rule, no longer has permission to pause" in card.text[0]
     assert guarded.remote.applied == []
 

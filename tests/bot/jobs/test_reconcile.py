@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from bot.commands.context import CommandContexts
-from bot.jobs.reconcile import PAGES, Reconciler
+from bot.jobs.polls import PAGES, Reconciler
 from shared import settings as shared_settings
 from shared.store import Store, open_store
 from tests.bot.manual_clock import CHANNEL, ManualClock, routes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bot.delivery.routing import Routes
+from bot.delivery import Routes
 from bot.jobs.reminders import Reminders
 from shared.settings.sections import AlertPolicy, Routing
 from shared.storage.database import parse_url

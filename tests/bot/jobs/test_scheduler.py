@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-from bot.jobs.scheduler import Interval, JobScheduler
 from bot.runtime import Supervisor
+from bot.worker import Interval, JobScheduler
 from tests.kit.waiting import until
 
 

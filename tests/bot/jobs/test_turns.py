@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from bot import cards
-from bot.delivery.routing import People, Routes
+from bot.delivery import People, Routes
 from shared.domain.alert import Alert
 from shared.records.audit import Actor
 from shared.settings.sections import AlertPolicy, Rota, Routing

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from bot.blockkit import card_blocks
-from bot.blockkit.card_blocks import Message
+from bot import blockkit
+from bot.blockkit import Message
 from bot.slack.messages import EVENT_TYPE, PAGE, PAGES, MessageSender
 from bot.slack.web_api import open_web_api
 from sandbox.slack import seed
@@ -21,7 +21,7 @@ from tests.bot.harness import CHANNEL, BotHarness, open_harness
 from tests.kit.clock import moment
 
 WORDS = Message(text="Ada is interested", blocks=[])
-CARD = card_blocks.render(Card(title="Ada is interested"))
+CARD = blockkit.render(Card(title="Ada is interested"))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.delivery.routing import Routes
+from bot.delivery import Routes
 from cli.commands import forget
 from sandbox.slack import seed
 from shared.settings import load

@@ -11,7 +11,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from bot.commands.context import CommandContexts
-from bot.delivery.routing import Routes
+from bot.delivery import Routes
 from bot.guardrails import Guardrails
 from bot.jobs import due
 from bot.runtime import Wakeup

@@ -14,13 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from bot import cards
-from bot.blockkit import card_blocks
-from bot.blockkit.actions import OnAlert
-from bot.blockkit.card_blocks import Message
+from bot import blockkit as card_blocks
+from bot import cards, delivery
+from bot.blockkit import Message, OnAlert
 from bot.cards import CardSettings, details_card, listed
-from bot.commands import replies
-from bot.delivery import outbox
+from bot.commands import dispatch
 from bot.guardrails import _card, finding_card, over_card, paused_card, together_card
 from bot.interactions import listeners
 from bot.jobs import reminders
@@ -228,7 +226,7 @@ OTHERS: dict[str, Callable[[], Message]] = {
         reminders.summary_card([Due(alert=alert(), channel="C1", what="remind")] * 12, now=NOON.timestamp())
     ),
     "until when": lambda: card_blocks.render(
-        replies.snooze_choices(OnAlert(verb="snooze", alert="al_1"), UTC)
+        dispatch.snooze_choices(OnAlert(verb="snooze", alert="al_1"), UTC)
     ),
     "refused": lambda: card_blocks.render(Standing(person=GUS).refusal("pause")),
     "key refused": lambda: card_blocks.render(
@@ -291,10 +289,10 @@ OTHERS: dict[str, Callable[[], Message]] = {
     "guardrail, paused some": lambda: card_blocks.render(
         paused_card(INCIDENT, ["Fintech", "Retail"], left=("Media",), failed=("Legal",), cut="It was off.")
     ),
-    "channel, refuses posts": lambda: card_blocks.render(outbox._broken("#sales", "is_archived")),
-    "channel, refuses posts with a new word": lambda: card_blocks.render(outbox._broken("#sales", "odd")),
-    "channel, has a new id": lambda: card_blocks.render(outbox._moved("C1", "C2")),
-    "channel, never takes a message": lambda: card_blocks.render(outbox._given_up("#sales", "odd")),
+    "channel, refuses posts": lambda: card_blocks.render(delivery._broken("#sales", "is_archived")),
+    "channel, refuses posts with a new word": lambda: card_blocks.render(delivery._broken("#sales", "odd")),
+    "channel, has a new id": lambda: card_blocks.render(delivery._moved("C1", "C2")),
+    "channel, never takes a message": lambda: card_blocks.render(delivery._given_up("#sales", "odd")),
     "card that shows more": lambda: posted("turned", alert(**CLAIMED)),
     "ends of several pauses": lambda: card_blocks.render(ended_card(["Retail", "Fintech"])),
     "end of the pause of what is gone": lambda: card_blocks.render(ended_card([])),

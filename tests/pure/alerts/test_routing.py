@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.delivery.routing import Routes
+from bot.delivery import Routes
 from shared.api.events import Event
 from shared.records.records import Subscription
 from shared.settings.sections import ChannelPolicy, RouteRule, Routing

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.blockkit.actions import (
+from bot.blockkit import (
     Cancel,
     Confirm,
     OnAlert,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.blockkit import card_blocks
-from bot.blockkit.card_blocks import Message, draw_table, show_cell
+from bot import blockkit as card_blocks
+from bot.blockkit import Message, draw_table, show_cell
 from bot.cards import card as card_of
 from bot.interactions import forms
 from sandbox.slack import blockkit

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.blockkit import card_blocks
-from bot.blockkit.actions import OnAlert
-from bot.blockkit.card_blocks import plain
+from bot import blockkit as card_blocks
+from bot.blockkit import OnAlert, plain
 from bot.interactions import forms
 from sandbox.slack import blockkit
 from sandbox.slack.views import view_problems

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.blockkit.actions import OnAlert, read_line
-from bot.commands import replies
-from bot.commands.replies import NamedReply, line_about, needs_alert, read_named
+from bot.blockkit import OnAlert, read_line
+from bot.commands import dispatch
+from bot.commands.dispatch import NamedReply, line_about, needs_alert, read_named
 from shared.api.events import Event, EventLead
 from shared.domain.alert import PRUNED, Alert
 
@@ -85,7 +85,7 @@ def test_only_a_look_or_a_removal_without_a_name_needs_a_thread() -> None:
 def fits(line: str, *among: Alert, person: str = "U1") -> list[str]:
     asked = read_named(line)
     assert asked
-    return [one.id for one in replies.fitting(asked, among, person)]
+    return [one.id for one in dispatch.fitting(asked, among, person)]
 
 
 ADA, ALAN, BOB = reply(), reply("Alan Ada"), reply("Bob Ross", "Initech")
@@ -108,18 +108,18 @@ def test_a_reply_is_meant_by_its_lead_and_by_a_state_that_allows_the_act() -> No
 
 def test_several_replies_are_offered_and_a_name_that_nobody_has_is_answered_with_the_nearest() -> None:
     asked = NamedReply(verb="claim", name="ada")
-    card, items = replies.choice(asked, [ADA] * 6)
+    card, items = dispatch.choice(asked, [ADA] * 6)
     assert (card.title, card.text) == ("6 replies match “ada”", ("Which one? The first 5 are shown.",))
     assert len(items) == 5
     assert [button.action for button in items[0].buttons] == [OnAlert(verb="claim", alert="al_ada")]
-    assert replies.choice(NamedReply(verb="done", name=""), [ADA, BOB])[0].title == "You have 2 replies"
-    missing = replies.not_found(NamedReply(verb="claim", name="ada lovelase"), [ADA, BOB])
+    assert dispatch.choice(NamedReply(verb="done", name=""), [ADA, BOB])[0].title == "You have 2 replies"
+    missing = dispatch.not_found(NamedReply(verb="claim", name="ada lovelase"), [ADA, BOB])
     assert missing.text == ("Did you mean Ada Lovelace at Acme?",)
-    assert replies.not_found(NamedReply(verb="claim", name="zoe"), [ADA]).text == (
+    assert dispatch.not_found(NamedReply(verb="claim", name="zoe"), [ADA]).text == (
         "Use the lead's name, company or address.",
     )
-    assert replies.nearest("cliam ada") == "claim ada"
-    assert replies.nearest("cliam") == ""
+    assert dispatch.nearest("cliam ada") == "claim ada"
+    assert dispatch.nearest("cliam") == ""
 
 
 def test_a_line_with_the_id_of_an_alert_is_its_act() -> None:
@@ -139,5 +139,5 @@ def test_a_line_with_the_id_of_an_alert_is_its_act() -> None:
     ],
 )
 def test_a_snooze_ends_within_90_days(text: str, seconds: int | None) -> None:
-    until = replies.snoozed_until(text, now=NOW, zone=UTC)
+    until = dispatch.snoozed_until(text, now=NOW, zone=UTC)
     assert until == (None if seconds is None else NOW + timedelta(seconds=seconds))

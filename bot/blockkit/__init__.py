@@ -1,1 +1,0 @@
-"""A Card as Block Kit, within Slack's limits. Pure."""

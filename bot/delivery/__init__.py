@@ -1,1 +1,0 @@
-"""From stored alerts to posted messages: the worker, repaints, and channels that refuse posts."""
