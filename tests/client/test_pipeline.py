@@ -93,7 +93,7 @@ async def test_a_404_at_once_is_an_error(client: OutreachClient, server: Scripte
 async def test_a_change_that_never_gets_an_answer_is_uncertain(server: ScriptedServer, endpoint: str) -> None:
     server.play = lambda _: Answer(cut=True)
     async with OutreachClient(
-        base_url=server.base_url, api_key=KEY, pacer=RecordingPacer(), total_timeout=0.3, jitter=lambda: 0.05
+        base_url=server.base_url, api_key=KEY, pacer=RecordingPacer(), total_timeout=2.0, jitter=lambda: 0.5
     ) as client:
         with pytest.raises(Uncertain) as caught:
             await EVERY_CALL[endpoint](client)

@@ -247,6 +247,7 @@ STORIES = {
         domain meetacme.example
         * domain.paused
         ~ < domain.paused getacme.example
+        ~ + 1m
         domain getacme.example
     """,
     "a service that fails": """
