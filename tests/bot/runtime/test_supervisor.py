@@ -16,9 +16,9 @@ from tests.kit.waiting import until
 
 REFRESH_FAILS = """
 from shared.store.alerts import Alerts
-async def sequences(self, workspace):
+async def paused_domains(self, workspace):
     raise OverflowError("date value out of range")
-Alerts.sequences = sequences
+Alerts.paused_domains = paused_domains
 """
 
 
