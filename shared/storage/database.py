@@ -134,6 +134,7 @@ def _open_postgresql(url: URL, *, pool_size: int) -> sa.Engine:
         return connection
 
     sa.event.listen(engine, "connect", _set_up_postgresql)
+    sa.event.listen(engine, "after_cursor_execute", _rearm_idle_timeout)
     return engine
 
 
@@ -180,6 +181,19 @@ def _set_up_postgresql(connection: Any, _record: object) -> None:
         f"SET statement_timeout = {int(STATEMENT_SECONDS * 1000)}"
     ).close()
     connection.commit()
+
+
+def _rearm_idle_timeout(connection: sa.Connection, *about: Any) -> None:
+    """Say something after statements that went out together, or the server never ends an idle transaction after them.
+
+    psycopg ends a pipeline with a Sync and a Flush. After the Sync the server begins to count, with the Flush it stops, and
+    only the answer to another statement begins anew. A process that hangs just then would hold its rows for ever.
+    https://www.psycopg.org/psycopg3/docs/advanced/pipeline.html
+    """
+    *_, is_many = about
+    if is_many:
+        driver: Any = connection.connection.driver_connection
+        driver.execute("SELECT").close()
 
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:
