@@ -9,14 +9,20 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import cycle
 
+from sandbox.clock import Clock
 from shared.api.models import Inbox
 from shared.domain.snapshot import Reading, Snapshot
-from tests.kit.clock import moment
 
 MANY = 10_000
 CHANGED = MANY // 100
+
+
+def present() -> datetime:
+    # Not by the kit of the tests, which would be fifty megabytes of what is measured.
+    return datetime.fromtimestamp(Clock().now(), UTC)
 
 
 def large_snapshot(like: Snapshot | None = None) -> Snapshot:
@@ -30,7 +36,7 @@ def large_snapshot(like: Snapshot | None = None) -> Snapshot:
         )
         for n in range(MANY)
     )
-    return replace(like or Snapshot(workspace="acme"), inboxes=Reading(value=boxes, read_at=moment()))
+    return replace(like or Snapshot(workspace="acme"), inboxes=Reading(value=boxes, read_at=present()))
 
 
 def with_random_changes(snapshot: Snapshot, dice: random.Random) -> Snapshot:
@@ -39,7 +45,7 @@ def with_random_changes(snapshot: Snapshot, dice: random.Random) -> Snapshot:
     for _ in range(CHANGED):
         at = dice.randrange(len(boxes))
         boxes[at] = replace(boxes[at], health_score=float(dice.randrange(40, 100)))
-    return replace(snapshot, inboxes=Reading(value=tuple(boxes), read_at=moment()))
+    return replace(snapshot, inboxes=Reading(value=tuple(boxes), read_at=present()))
 
 
 class Lag:
