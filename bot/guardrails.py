@@ -283,7 +283,7 @@ class Guardrails:
         except OutreachError as error:
             log.warning("nothing paused", workspace=claim.workspace, error=type(error).__name__)
             return ""  # nothing was decided: the next check tries again
-        if not listed:  # one empty list is no fact
+        if not listed:  # one empty list isn't a fact
             log.warning("nothing paused", workspace=claim.workspace, error="an empty list of sequences")
             return ""
         about = await self._sequences_about(claim, rule, listed)

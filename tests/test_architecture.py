@@ -1,4 +1,4 @@
-"""The rules of the house that no linter knows."""
+"""The rules of this project that no linter knows."""
 
 from __future__ import annotations
 

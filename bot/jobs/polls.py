@@ -247,7 +247,7 @@ class Reconciler:
     async def _begin(self, workspace: str) -> int:
         """Take the first look: the leads that are there are known already. Returns 1 where it is to be repeated.
 
-        One empty list is no fact: believed, it would announce every lead of the account at the next look.
+        One empty list isn't a fact: believed, it would announce every lead of the account at the next look.
         """
         is_empty = True
         async for page in self._pages(workspace):

@@ -136,7 +136,8 @@ class WebApi:
         self, method: str, seconds: float, body: Mapping[str, Any], *, reads: bool = False
     ) -> AsyncSlackResponse:
         """Call a method once, in this form."""
-        to, placed = str(body.get("channel") or ""), dict(body)
+        # The SDK leaves them out of what its own methods send, but not here: Slack takes no null for an absent value.
+        to, placed = str(body.get("channel") or ""), {k: v for k, v in body.items() if v is not None}
         if is_user(to):
             placed["channel"] = await self.message_channel(to, posting=method == POST)
         metrics.SLACK_CALLS.labels(method).inc()

@@ -130,7 +130,7 @@ class Lookup:
 
         if self._resolvers:
             found = await look_with(0, tuple(Check))
-        # One answer is no fact: what is wrong, or new, must be seen by another resolver as well.
+        # One answer isn't a fact: what is wrong, or new, must be seen by another resolver as well.
         if self.confirms and (doubted := to_confirm(before, found)):
             found = confirm(found, await look_with(1, doubted))
         return follow(domain, before, found, now)

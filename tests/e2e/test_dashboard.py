@@ -134,7 +134,7 @@ def test_a_slow_service_is_shown_and_the_keys_still_work(sandbox: Announced, scr
 
 
 def test_a_damaged_history_is_set_aside_said_and_begun_anew(sandbox: Announced, tmp_path: Path) -> None:
-    (tmp_path / "outreach-history.db").write_bytes(b"this is no database\n" * 1000)
+    (tmp_path / "outreach-history.db").write_bytes(b"this isn't a database\n" * 1000)
     with closing(Screen(sandbox, folder=tmp_path)) as screen:
         screen.until("It was moved to outreach-history.db.damaged-")
         screen.until("at risk|healthy|not sending")

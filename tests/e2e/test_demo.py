@@ -150,9 +150,9 @@ def page(terminal: Terminal) -> Iterator[Page]:
 
 
 def test_the_dashboard_shows_the_account_within_seconds(terminal: Terminal) -> None:
-    terminal.until("acme-mail.example +healthy")
+    assert terminal.until("acme-mail.example +healthy")
     terminal.press("2")
-    terminal.until("active +Manufacturing DACH")
+    assert terminal.until("active +Manufacturing DACH")
 
 
 def test_a_pause_typed_on_the_page_is_seen_on_the_dashboard(terminal: Terminal, page: Page) -> None:
@@ -168,7 +168,7 @@ def test_a_pause_typed_on_the_page_is_seen_on_the_dashboard(terminal: Terminal, 
 
 def test_a_click_on_undo_resumes_it(terminal: Terminal, page: Page) -> None:
     page.get_by_test_id("button").filter(has_text=re.compile("Undo|Resume")).last.click()
-    terminal.until("active +Manufacturing DACH")
+    assert terminal.until("active +Manufacturing DACH")
 
 
 def test_an_interested_reply_is_claimed_with_one_click(page: Page) -> None:

@@ -12,13 +12,17 @@ from hypothesis.internal.constants_ast import Constants
 
 # Properties are judged by what they find, not by the clock of a shared machine.
 settings.register_profile(
-    "house", max_examples=25, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "repeatable",
+    max_examples=25,
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile(
-    "fuzz", settings.get_profile("house"), max_examples=100, derandomize=False, database=None
+    "fuzz", settings.get_profile("repeatable"), max_examples=100, derandomize=False, database=None
 )
 settings.register_profile("deep", settings.get_profile("fuzz"), max_examples=1000)
-settings.load_profile("house")  # `--hypothesis-profile=fuzz` comes after this and wins
+settings.load_profile("repeatable")  # `--hypothesis-profile=fuzz` comes after this and wins
 
 # Hypothesis's own bound is five minutes, longer than a test may take: the example would never be reported.
 engine.MAX_SHRINKING_SECONDS = 30

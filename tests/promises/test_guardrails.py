@@ -313,7 +313,7 @@ async def test_the_audit_log_names_the_rule_that_paused(team: Team) -> None:
 
 
 async def test_a_rule_that_read_an_empty_list_pauses_at_the_next_look(team: Team) -> None:
-    """One empty answer is no fact: the sequence is there, and nobody else has paused it."""
+    """One empty answer isn't a fact: the sequence is there, and nobody else has paused it."""
     await add(team, COUNT)
     team.account.answer("GET /sequences", {"data": []}, times=2)
     await bounce(team, 12)

@@ -69,7 +69,7 @@ async def test_a_lead_that_the_service_refuses_takes_no_others_with_it(
 ) -> None:
     shell.use(account.environ)
     refusal = {
-        "error": {"code": "invalid_request", "message": "leads[1].email is no address", "field": "leads"}
+        "error": {"code": "invalid_request", "message": "leads[1].email isn't an address", "field": "leads"}
     }
     account.answer("POST /leads", refusal, status=422, times=1)
     done = await shell.type("import", str(written(shell, 4)), "--to", TARGET, "--json")

@@ -252,7 +252,7 @@ async def test_one_list_in_which_a_paused_sequence_is_active_changes_nothing(tea
     card = await team.ask(f'pause "{NAME}" for 2h')
     await team.pass_time(minutes=5)
     paused = await team.account.sequences()
-    # One list that contradicts a confirmed pause is no fact: an edge of the service may answer with an old one.
+    # One list that contradicts a confirmed pause isn't a fact: an edge of the service may answer with an old one.
     wrong = [{**one, "status": "active"} for one in paused]
     asked = len(team.account.asked("GET", "/sequences"))
     team.account.answer("GET /sequences", {"data": wrong}, times=1)

@@ -1,4 +1,4 @@
-"""One wrong or empty answer of the service is no fact: nothing is dropped, announced or called done because of it."""
+"""One wrong or empty answer of the service isn't a fact: nothing is dropped, announced or called done because of it."""
 
 from __future__ import annotations
 

@@ -314,7 +314,8 @@ async def test_a_guardrails_process_that_dies_at_a_pause_is_followed_by_another(
     assert len(remote.applied) == (1 if at == "_finish" else 0)
     clock.now += LEASE_SECONDS
     await theirs.fire()
-    await paused_and_told_once(theirs, remote, clock)
+    assert await pauses_told(theirs, clock) == [f"Guardrail rule paused Name of {ONE}"]
+    assert remote.applied == [(ONE, "paused")]
 
 
 async def test_a_guardrails_process_that_is_slower_than_its_lease_tells_nothing_twice(
@@ -330,12 +331,12 @@ async def test_a_guardrails_process_that_is_slower_than_its_lease_tells_nothing_
 
     remote.after = slowly
     await ours.guard()
-    await paused_and_told_once(theirs, remote, clock)
-
-
-async def paused_and_told_once(process: Process, remote: Remote, clock: ManualClock) -> None:
+    assert await pauses_told(theirs, clock) == [f"Guardrail rule paused Name of {ONE}"]
     assert remote.applied == [(ONE, "paused")]
-    (post,) = await post_all(process.store, clock)
-    assert cards.read_note(post.note).title == f"Guardrail rule paused Name of {ONE}"
+
+
+async def pauses_told(process: Process, clock: ManualClock) -> list[str]:
+    """The titles of the messages about a pause of the one sequence, which the audit has once."""
     (entry,) = await process.store.records.audit("default")
     assert entry.sequences == (ONE,)
+    return [cards.read_note(post.note).title for post in await post_all(process.store, clock)]
