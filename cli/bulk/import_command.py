@@ -218,10 +218,7 @@ class Journal:
 
     def settle(self, results: Sequence[RowResult]) -> None:
         """Write the outcomes, in the order of the rows, to disk before this returns."""
-        # A spreadsheet opens the report, and strangers wrote the addresses and reasons in it. Each row is one line.
-        self._append(
-            [(r.row, guarded(r.email), r.kind, guarded(" ".join(r.reason.split()))) for r in results]
-        )
+        self._append([(one.row, _cell(one.email), one.kind, _cell(one.reason)) for one in results])
         self.counts.update(result.kind for result in results)
         self.done = results[-1].row
 
@@ -238,6 +235,11 @@ class Journal:
         self._file.write(_lines(rows))
         self._file.flush()
         os.fsync(self._file.fileno())
+
+
+def _cell(text: str) -> str:
+    """Text of a stranger, which a spreadsheet will open, on one line: the journal is read line by line."""
+    return guarded(" ".join(text.split()))
 
 
 def _lines(rows: Sequence[Sequence[object]]) -> bytes:

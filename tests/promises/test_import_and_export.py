@@ -103,13 +103,18 @@ async def test_an_import_that_was_killed_continues_without_loss_or_repeats(
 
 async def test_an_import_that_fails_says_how_to_continue(account: Account, shell: Shell) -> None:
     shell.use(account.environ)
-    words = ("import", str(written(shell, 1500)), "--to", TARGET)
+    file = written(shell, 1500)
+    title, rows = file.read_text().split("\n", 1)
+    file.write_text(f'{title}\n"two\nlines",X,Y\n{rows}')
+    words = ("import", str(file), "--to", TARGET)
+    account.answer("POST /leads", {}, status=201, times=1)
     account.answer("POST /leads", {"error": {"message": "revoked"}}, status=401)
     failed = await shell.type(*words)
     assert (failed.code, failed.out) == (1, "")
     assert "Run the same command again to continue" in failed.err
     await account.recover()
-    assert (await shell.type(*words, "--json")).data[0]["added"] == 1500
+    done = (await shell.type(*words, "--json")).data[0]
+    assert (done["added"], done["refused"]) == (1500, 1)
 
 
 @pytest.mark.parametrize(("delimiter", "encoding"), [(";", "cp1252"), ("\t", "utf-16"), (",", "utf-8-sig")])
