@@ -454,7 +454,7 @@ def _repairs(problems: Sequence[CheckReport]) -> str:
     """A line for each problem with what to do; a record that is known whole stands below, to copy."""
     lines = []
     for problem in problems:
-        to_do = clip(advice_of(problem).removesuffix(problem.publish).rstrip(" :"), length=LINE)
+        to_do = clip(advice_of(replace(problem, publish="")), length=LINE)
         lines.append(f"{headline(problem)}. {to_do}".strip())
     return "\n".join(lines)
 
