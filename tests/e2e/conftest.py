@@ -20,6 +20,7 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.e2e.terminals import Terminals
 from tests.kit.processes import end_process, kill, running
 from tests.kit.waiting import wait_until
 
@@ -169,3 +170,10 @@ def demo() -> Iterator[Announced]:
     """Run one headless demo for a module's tests."""
     with headless_demo() as demo:
         yield demo
+
+
+@pytest.fixture
+def terminals() -> Iterator[Terminals]:
+    opened = Terminals()
+    yield opened
+    opened.end()

@@ -45,6 +45,14 @@ class Screen:
 
     def __init__(self, pilot: Pilot[int]) -> None:
         self._pilot = pilot
+        self._written: list[str] = []
+        assert pilot.app._driver
+        pilot.app._driver.write = self._written.append  # type: ignore[method-assign, assignment] # it draws on no terminal
+
+    @property
+    def notified(self) -> list[str]:
+        """The sequences with which the terminal was asked to notify the desktop."""
+        return [text for text in self._written if "\x1b]9;" in text]
 
     @property
     def text(self) -> str:
@@ -67,6 +75,14 @@ class Screen:
         with self._pilot.app._context():
             self._pilot.app.clear_notifications()
             await self._pilot.press(*keys)
+            await self._pilot.pause()
+
+    async def click(self, words: str) -> None:
+        """Click where these words begin."""
+        lines = (await self.until(words)).splitlines()
+        row = next(row for row, line in enumerate(lines) if words in line)
+        with self._pilot.app._context():
+            await self._pilot.click(offset=(lines[row].index(words), row))
             await self._pilot.pause()
 
     async def resize(self, width: int, height: int) -> None:
@@ -158,6 +174,7 @@ async def open_screen(
         "OUTREACH_CONFIG": str(config),
         **account.environ,
         "COLORTERM": "truecolor",
+        "TERM": "xterm-256color",
         "OUTREACH_STATE_DIR": str(folder),
         "XDG_STATE_HOME": str(folder),
         **(bot or {"OUTREACH_DATABASE_URL": migrated_file(folder / "bot.db")}),

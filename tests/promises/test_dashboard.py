@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.kit import Account, Shell
+from tests.kit import Account, Shell, Team, interested
 from tests.kit.screen import Screen, open_screen
 from tests.kit.waiting import until
 
@@ -85,6 +85,70 @@ async def test_the_past_changes_nothing_by_key_or_command(account: Account, scre
     assert not account.asked("PATCH")
     await screen.press("escape")
     await screen.until("p pause")
+
+
+async def test_another_key_is_named_wherever_a_key_is_named(
+    account: Account, tmp_path: Path, no_idle_waiting: None
+) -> None:
+    # `y` is also a dialog's yes, and has to stay it there.
+    toml = "[dashboard.keys]\nacknowledge = 'y'\nundo = 'ctrl+z'\npause = 'b'\n"
+    async with open_screen(account, tmp_path, toml=toml) as screen:
+        await screen.until("b pause")
+        await account.control("POST", "events", workspace="acme", kind="domain.paused", count=1)
+        await screen.refresh()
+        await screen.until("1 alarm  y: acknowledge")
+        await screen.press("question_mark")
+        for shown in ("b  ", "^z  ", "y  "):
+            assert shown in screen.text
+        await screen.press("escape", "2", "b", "y")
+        await screen.until("Press ^z to undo")
+
+
+async def test_the_path_the_keys_and_the_hint_of_an_alarm_can_be_clicked(
+    account: Account, screen: Screen
+) -> None:
+    await screen.until("DOMAINS")
+    await account.control("POST", "events", workspace="acme", kind="domain.paused", count=1)
+    await screen.refresh()
+    await screen.click("a: acknowledge")
+    await screen.until("✓ acknowledged")
+    await screen.press("enter", "enter")
+    path = (await screen.until("@")).splitlines()[0]
+    domain, inbox = re.findall(r"› (\S+)", path)
+    assert inbox.endswith(f"@{domain}")
+    await screen.click(f"{domain} ›")
+    await screen.until(f" default › {domain}  ")
+    await screen.click("default ›")
+    await screen.until("INBOXES OF")
+    await screen.click("4 incidents")
+    await screen.until("default › Incidents")
+
+
+async def test_replies_that_cannot_be_worked_on_say_why_and_what_a_lead_wrote_does_nothing(
+    team: Team, tmp_path: Path
+) -> None:
+    hostile = "\x1b[2J[bold]hi[/bold]\u202egnp \x1b]0;t\x07"
+    await team.deliver(interested("Ada", reply=hostile))
+    card = await team.card("Ada")
+    for settings, why in REFUSED:
+        async with open_screen(team.account, tmp_path, bot=team.environ, toml=settings) as screen:
+            await screen.press("3")
+            await screen.until(why)
+            page = await screen.until("[bold]hi[/bold]")
+            assert not re.search("[\x1b\x07\u202e]", page)
+            assert "claim" not in page.splitlines()[-1], "what would be refused isn't shown"
+            await screen.press("c", "d", "z", "x", "A")
+            assert "› Replies" in screen.text
+    assert "Claim" in (await team.present(card)).buttons
+    await team.stop()
+    async with open_screen(team.account, tmp_path, bot=team.environ, toml=KNOWN) as screen:
+        await screen.press("3")
+        await screen.until("No bot is running: cards in Slack change once it runs again.")
+        await screen.until("c claim")
+
+
+KNOWN = '[dashboard]\nslack_user = "U0ANN00001"\n'
+REFUSED = (("", "Read-only: "), (f"{KNOWN}read_only = true\n", "Read-only: This dashboard is read-only."))
 
 
 @pytest.mark.parametrize("size", [(40, 12), (80, 24)])

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from tests.kit import Account
+from tests.kit import Account, Team, interested
 from tests.kit.clock import CLOCK
 from tests.kit.drawn import drawn_screen
 from tests.kit.screen import Screen, open_screen
@@ -135,20 +135,34 @@ async def test_export_writes_the_list_without_formulas(
         assert "'=HYPERLINK(1)" in line
 
 
-async def test_a_new_alarm_runs_the_command_of_the_settings(
-    account: Account, tmp_path: Path, no_idle_waiting: None
+async def test_a_new_alarm_and_an_unclaimed_reply_reach_the_desktop_and_the_command_of_the_settings(
+    team: Team, tmp_path: Path
 ) -> None:
     script, told, log = tmp_path / "alarm.py", tmp_path / "told", tmp_path / "dashboard.log"
     script.write_text(
         f"import os\nopen({str(told)!r}, 'a').write(os.environ['OUTREACH_ALARM'])\nraise SystemExit(3)\n"
     )
-    toml = f'[dashboard]\nalarm_command = "{sys.executable} {script}"\n'
-    async with open_screen(account, tmp_path, toml=toml) as screen:
+    toml = f'[dashboard]\nalarm_command = "{sys.executable} {script}"\nnotifications = "osc9"\n'
+    await team.deliver(interested("Ada"))
+    await team.settled()
+    await team.pass_time(seconds=1)
+    async with open_screen(team.account, tmp_path, toml=toml, bot=team.environ) as screen:
         await screen.until("33,331")
-        await account.control("POST", "events", workspace="acme", kind="domain.paused", count=1)
+        # The bot's records are read once the first sources have been.
+        await team.deliver(interested("Eva"))
+        await until(lambda: screen.notified)
+        await team.pass_time(seconds=31)
+        await team.account.control("POST", "events", workspace="acme", kind="domain.paused", count=1)
         await screen.refresh()
         await until(lambda: "the alarm command ended with 3" in log.read_text())
-    assert re.fullmatch(r"\S+ paused, \d inboxes not sending since \d\d:\d\d", told.read_text())
+        await until(lambda: len(screen.notified) == 2)
+    assert re.fullmatch(PAUSED, told.read_text())
+    news, alarm = screen.notified
+    assert news == "\x1b]9;Outreach: Unclaimed reply: eva@acme.example, Q3 founders\x1b\\"
+    assert re.fullmatch(rf"\x1b\]9;Outreach: {PAUSED}\x1b\\", alarm)
+
+
+PAUSED = r"\S+ paused, \d inboxes not sending since \d\d:\d\d"
 
 
 async def test_a_service_that_fails_is_named_with_what_to_do_and_what_was_kept_stays(

@@ -29,7 +29,7 @@ from shared.domain.snapshot import Snapshot
 from shared.history.history import History
 from shared.storage.database import parse_url
 from tests.kit.clock import moment
-from tests.tui.accounts import account
+from tests.kit.snapshots import account
 from tools.bench import tui_month
 from tools.bench.large_account import Lag, large_snapshot, with_random_changes
 from tui.app.dashboard import DashboardApp

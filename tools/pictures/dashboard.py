@@ -19,7 +19,7 @@ from shared.domain.snapshot import ProblemStart
 from shared.domain.workspace_verdict import PAUSED
 from shared.history.history import History
 from shared.storage.database import parse_url
-from tests.tui.accounts import FakeFeed
+from tests.kit.snapshots import FakeFeed
 from tools.pictures.crisis import CALM, FIRST, OVER, WORST, Moment, at, play
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess

@@ -19,7 +19,7 @@ from shared.api.errors import (
 from shared.domain.snapshot import RATE_LIMITED, REJECTED, SLOW, UNREACHABLE, UNREADABLE, cause_of
 from shared.domain.workspace_verdict import Condition
 from shared.records.records import DomainPause
-from tests.tui.accounts import NOW
+from tests.kit.snapshots import NOW
 from tui.model.alarms import (
     SETTLES,
     Alarm,

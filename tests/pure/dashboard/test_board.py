@@ -8,7 +8,7 @@ from typing import Any
 from shared.api import decode
 from shared.api.models import Inbox, Sequence, StatsRow
 from shared.domain.snapshot import Reading, Snapshot
-from tests.tui.accounts import NOW, account, board_of
+from tests.kit.snapshots import NOW, account, board_of
 from tui.entrypoints.once import as_data
 from tui.model.columns import SEQUENCES, Arrangement
 from tui.model.facts import sequence_card

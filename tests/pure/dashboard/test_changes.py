@@ -10,7 +10,7 @@ from pathlib import Path
 from shared.domain.snapshot import Snapshot
 from shared.history.history import History
 from shared.storage.database import parse_url
-from tests.tui.accounts import NOW, account
+from tests.kit.snapshots import NOW, account
 from tui.feed.history_access import HistoryAccess
 
 STEPS: Sequence[tuple[str, int, list[str]]] = (

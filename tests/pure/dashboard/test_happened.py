@@ -8,7 +8,7 @@ from shared.domain_health.report import Check, CheckReport, Code, DomainChange, 
 from shared.records.audit import Actor, AuditEntry
 from shared.records.guardrails import Incident
 from shared.records.records import DomainIncident, PeriodRecords, Transition
-from tests.tui.accounts import NOW
+from tests.kit.snapshots import NOW
 from tui.model.happened import LOOKS, MarkKind, of_dns, of_incidents, of_period, of_transitions, together
 from tui.system.terminal import ASCII
 

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from shared.api.models import Inbox
 from shared.domain.health import roll_up, verdict
 from shared.records.records import Transition
-from tests.tui.accounts import NOW
+from tests.kit.snapshots import NOW
 from tui.model.happened import Mark, MarkKind
 from tui.model.incident import FILLS, SEVERITY, Incident, Lane, LaneState, Segment, lane_lines, lanes_of
 from tui.screens.incidents import range_for

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.tui.accounts import NOW
+from tests.kit.snapshots import NOW
 from tui.app.own_errors import ErrorLog, OwnError
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from shared.domain.snapshot import Snapshot
 from shared.records.records import InterestedReply
-from tests.tui.accounts import NOW, account
+from tests.kit.snapshots import NOW, account
 from tui.model.replies import ReplyNews
 
 MINUTE = timedelta(minutes=1)

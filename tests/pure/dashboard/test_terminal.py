@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tests.tui.accounts import NOW
+from tests.kit.snapshots import NOW
 from tui.system.notifications import TerminalNotifier, written
 from tui.system.terminal import ASCII, plain_theme, speaks_unicode, writable
 from tui.theme.palette import RUNNING, SEEN, SIGNS, STOPPED, WARMING

@@ -21,7 +21,7 @@ from shared.domain.reply_queue import QueuedReply
 from shared.domain.snapshot import REJECTED, Reading, Snapshot
 from shared.records.guardrails import Incident as Firing
 from shared.records.records import DomainPast, DomainPause, InterestedReply, PauseEnd, Sample
-from tests.tui.accounts import NOW, account, board_of
+from tests.kit.snapshots import NOW, account, board_of
 from tui.model import facts
 from tui.model.alarms import acknowledged, update
 from tui.model.board import DomainFacts

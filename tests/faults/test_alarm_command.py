@@ -1,4 +1,4 @@
-"""What a wall does that nobody sits at: it calls for help, and needs no more memory."""
+"""The alarm command: real programs that end, hang, or are not there."""
 
 from __future__ import annotations
 
@@ -6,19 +6,12 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from shared.domain.snapshot import Snapshot
 from tests.kit.waiting import until
-from tests.tui.accounts import NOW, Clock, account, acme, failing, tick_of
-from tui.app.dashboard import DashboardApp
 from tui.system.alarm_command import AlarmCommand
-
-# -- the alarm command ---------------------------------------------------------------------------------
 
 
 @asynccontextmanager
@@ -70,22 +63,3 @@ async def test_a_command_that_is_not_there_costs_a_line_in_the_log(caplog: pytes
         await until(lambda: "can't be run" in caplog.text)
         caller.call([f"more {n}" for n in range(50)])
     assert "too many alarms" in caplog.text
-
-
-def with_failed_domain(snapshot: Snapshot) -> Snapshot:
-    boxes = tuple(replace(box, health_score=8.0, status="active") for box in snapshot.inboxes.value or ())
-    return replace(snapshot, inboxes=replace(snapshot.inboxes, value=boxes))
-
-
-async def test_an_alarm_goes_off_at_the_edge_and_not_for_what_was_already_so(clock: Clock) -> None:
-    called = list[str]()
-    app = DashboardApp([acme()], now=clock, on_alarm=called.extend)
-    async with app.run_test(size=(120, 40)) as pilot:
-        for snapshot in (with_failed_domain(account()), with_failed_domain(account())):
-            app.post_message(app.Ticked(tick_of(snapshot)))
-        await pilot.pause()
-        assert called == [], "it was so when the dashboard began"
-        for _ in range(3):
-            app.post_message(app.Ticked(tick_of(failing(account(), since=NOW + timedelta(seconds=1)))))
-        await pilot.pause()
-        assert called == ["The outreach service can't be reached since 14:32"]

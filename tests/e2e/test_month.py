@@ -15,7 +15,7 @@ from shared.domain.snapshot import Snapshot
 from shared.history.history import History
 from shared.records.records import InterestedReply
 from shared.storage.database import parse_url
-from tests.tui.accounts import Clock, FakeFeed, account, failing
+from tests.kit.snapshots import Clock, FakeFeed, account, failing
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick, intervals

@@ -10,7 +10,7 @@ from shared.api.models import Inbox
 from shared.domain.snapshot import Reading
 from shared.history.history import History
 from shared.storage.database import parse_url
-from tests.tui.accounts import NOW, account
+from tests.kit.snapshots import NOW, account
 from tui.feed.history_access import HistoryAccess
 
 

@@ -1,4 +1,4 @@
-"""An account to look at, and a clock that moves when it is told."""
+"""An account as it was read, in memory, a feed that delivers it, and a clock that a test moves."""
 
 from __future__ import annotations
 

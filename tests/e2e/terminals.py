@@ -7,9 +7,7 @@ import os
 import pty
 import signal
 import sys
-from collections.abc import Iterator, Mapping
-
-import pytest
+from collections.abc import Mapping
 
 
 class Terminals:
@@ -40,10 +38,3 @@ class Terminals:
                     os.waitpid(child, 0)
         for terminal in self._open:
             os.close(terminal)
-
-
-@pytest.fixture
-def terminals() -> Iterator[Terminals]:
-    opened = Terminals()
-    yield opened
-    opened.end()

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from shared.records.records import InterestedReply
-from tests.tui.accounts import NOW, Clock, account, acme, failing, tick_of
-from tests.tui.system.conftest import Terminals
+from tests.e2e.terminals import Terminals
+from tests.kit.snapshots import NOW, Clock, account, acme, failing, tick_of
 from tui.app.dashboard import DashboardApp
 from tui.system.notifications import TerminalNotifier
 
@@ -46,7 +46,7 @@ async def test_a_new_alarm_and_an_unclaimed_reply_are_told_together_and_old_ones
 PROGRAM = """
 import asyncio, os, sys
 from dataclasses import replace
-from tests.tui.accounts import acme, account, failing, tick_of, NOW
+from tests.kit.snapshots import acme, account, failing, tick_of, NOW
 from tui.app.dashboard import DashboardApp
 from tui.system.notifications import TerminalNotifier
 from tui.system.terminal import TerminalDriver
@@ -85,7 +85,7 @@ def read_until(terminal: int, wanted: bytes, *, seconds: float = 40) -> bytes:
 def environment(**more: str) -> dict[str, str]:
     named = ("TERM_PROGRAM", "LC_TERMINAL", "TMUX", "STY", "TEXTUAL_DRIVER", "NO_COLOR")
     plain = {name: value for name, value in os.environ.items() if name not in named}
-    return plain | {"TERM": "xterm-256color", "PYTHONPATH": str(Path(__file__).parents[3])} | more
+    return plain | {"TERM": "xterm-256color", "PYTHONPATH": str(Path(__file__).parents[2])} | more
 
 
 @pytest.mark.e2e

@@ -7,15 +7,14 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
-from shared.api.models import Inbox
 from shared.domain.snapshot import ProblemStart, from_text, to_text
 from shared.history.history import History
 from shared.records.records import DomainPast, DomainPause
 from shared.storage.database import parse_url
-from tests.tui.accounts import NOW, Clock, board_of
-from tests.tui.feed.test_poller import Service, Watcher, polled, trouble_of
+from tests.kit.scripted import ScriptedAccount
+from tests.kit.snapshots import NOW, Clock, board_of
+from tests.pure.dashboard.test_poller import Watcher, polled, scripted, stagger, trouble_of
 from tui.entrypoints.once import as_data
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick
@@ -23,32 +22,32 @@ from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import DomainFacts
 from tui.screens.report import report
 
+__all__ = ["stagger"]  # a fixture of every test here
 DOMAIN = "useacme.example"
 
 
-class PausingService(Service):
-    """Its domain rests or sends."""
+def rest(service: ScriptedAccount, *, rests: bool) -> None:
+    """Have the inboxes of the domain rest, and all others send; or these too."""
+    for row in service.inboxes:
+        row["status"] = "resting" if rests and row["email"].endswith(DOMAIN) else "active"
+        row["health_score"] = 95.0
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.rests = True
 
-    async def list_inboxes(self, **options: Any) -> tuple[Inbox, ...]:
-        found = await super().list_inboxes(**options)
-        return (
-            found if self.rests else tuple(replace(one, status="active", health_score=95.0) for one in found)
-        )
+def account_at(clock: Clock) -> ScriptedAccount:
+    service = scripted(now=lambda: clock().timestamp())
+    rest(service, rests=True)
+    return service
 
 
 @asynccontextmanager
-async def opened(folder: Path, service: Service, clock: Clock) -> AsyncIterator[Watcher]:
+async def opened(folder: Path, service: ScriptedAccount, clock: Clock) -> AsyncIterator[Watcher]:
     async with History(parse_url(f"sqlite:///{folder}/history.db")) as store:
         history = HistoryAccess(store, workspace="acme")
         async with polled(service, history=history, now=clock) as (_, watcher):
             yield watcher
 
 
-async def first_tick(folder: Path, service: Service, clock: Clock) -> Tick:
+async def first_tick(folder: Path, service: ScriptedAccount, clock: Clock) -> Tick:
     """What a process shows that starts now, once everything was tried."""
     async with opened(folder, service, clock) as watcher:
         return await watcher.until(is_whole)
@@ -88,23 +87,26 @@ def domain_since(tick: Tick, *, words: str) -> set[datetime | None]:
 
 
 async def test_what_one_process_saw_begin_another_knows(tmp_path: Path) -> None:
-    clock, service = Clock(), PausingService()
+    clock = Clock()
+    service = account_at(clock)
     clock.advance(-600)
-    service.rests = False
+    rest(service, rests=False)
     async with opened(tmp_path, service, clock) as watcher:
         await watcher.until(
             lambda tick: all(
                 (one.reading.read_at or one.reading.failed_since) for one in tick.board.stamps.values()
             )
         )
-        service.rests, clock.time = True, NOW
+        rest(service, rests=True)
+        clock.time = NOW
         assert domain_since(await watcher.until(is_whole), words="14:32") == {NOW}
     clock.advance(3600)
     assert domain_since(await first_tick(tmp_path, service, clock), words="14:32") == {NOW}
 
 
 async def test_what_recovered_and_came_back_begins_anew(tmp_path: Path) -> None:
-    clock, service = Clock(), Service()
+    clock = Clock()
+    service = account_at(clock)
     (start,) = (await first_tick(tmp_path, service, clock)).snapshot.problems
     async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store:
         history = HistoryAccess(store, workspace="acme")
@@ -125,7 +127,8 @@ async def test_what_recovered_and_came_back_begins_anew(tmp_path: Path) -> None:
 
 
 async def test_the_bot_knows_of_a_pause_before_a_poll_sees_it(tmp_path: Path) -> None:
-    clock, service = Clock(), Service()
+    clock = Clock()
+    service = account_at(clock)
     paused_at = NOW - timedelta(minutes=40)
     async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store:
         history = HistoryAccess(store, workspace="acme")

@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.e2e.terminals import Terminals
 from tests.kit.processes import left_of
-from tests.tui.system.conftest import Terminals
 
 # With SIGHUP ignored, as under nohup, no signal tells that the terminal is gone.
 START = """

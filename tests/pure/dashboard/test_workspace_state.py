@@ -1,0 +1,164 @@
+"""A workspace over several readings: which alarms it raises, since when, and what a person has acknowledged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import timedelta
+
+from shared.domain.snapshot import RATE_LIMITED, REJECTED, UNREADABLE, Reading, Snapshot
+from shared.domain.workspace_verdict import SERVICE
+from shared.records.records import DomainPast, DomainPause
+from tests.kit.snapshots import NOW, account, failing, tick_of
+from tui.feed.workspace_state import WorkspaceState
+from tui.model.board import DomainFacts
+from tui.model.frame import Frame
+from tui.model.happened import Mark, MarkKind
+
+MINUTE = timedelta(minutes=1)
+ONE, OTHER = "useacme.example", "getacme.example"
+
+
+def resting(*domains: str, minutes: float = 0) -> Snapshot:
+    """The inboxes of these domains rest, and all others are healthy."""
+    boxes = tuple(
+        replace(box, status="resting" if box.domain in domains else "active", health_score=90.0)
+        for box in account().inboxes.value or ()
+    )
+    return replace(account(), inboxes=Reading(value=boxes, read_at=NOW + minutes * MINUTE))
+
+
+def seen(state: WorkspaceState, snapshot: Snapshot, *, minutes: float, beats: int = 1) -> list[str]:
+    """What the alarms say that a reading raises."""
+    now = NOW + minutes * MINUTE
+    return [alarm.told(now) for alarm in state.take(tick_of(snapshot, beats=beats), now=now)]
+
+
+def followed(moments: Iterable[tuple[float, Snapshot]]) -> Frame:
+    """What is shown after these readings, so many minutes after the first."""
+    state, at = WorkspaceState(workspace="acme"), 0.0
+    for minutes, snapshot in moments:
+        seen(state, snapshot, minutes=minutes)
+        at = minutes
+    return state.frame(now=NOW + at * MINUTE)
+
+
+def test_an_alarm_goes_off_at_the_edge_and_not_for_what_was_already_so() -> None:
+    state = WorkspaceState(workspace="acme")
+    assert seen(state, resting(ONE), minutes=0, beats=0) == [], "what was kept is not so now"
+    assert list(state.alarms) == []
+    assert seen(state, resting(ONE), minutes=0) == []
+    assert list(state.alarms) == []
+    assert seen(state, resting(ONE, minutes=1), minutes=1) == [], "it was so when the dashboard began"
+    assert [alarm.since_words(NOW) for alarm in state.alarms] == ["before 14:33"]
+    told = "getacme.example paused, 6 inboxes not sending since 14:34"
+    assert seen(state, resting(ONE, OTHER, minutes=2), minutes=2) == [told]
+    assert seen(state, resting(ONE, OTHER, minutes=3), minutes=3) == []
+    down = failing(resting(ONE, OTHER, minutes=3), since=NOW + 4 * MINUTE)
+    told = "The outreach service can't be reached since 14:36"
+    assert [seen(state, down, minutes=minutes) for minutes in (4, 5)] == [[told], []]
+    assert all(alarm.is_on and not alarm.absent_since for alarm in state.alarms), (
+        "no domain is known to be well"
+    )
+
+
+def test_what_is_acknowledged_together_is_taken_back_together() -> None:
+    state = WorkspaceState(workspace="acme")
+
+    def new() -> list[str]:
+        return [alarm.where for alarm in state.alarms if alarm.is_new]
+
+    def pressed(where: str | None) -> list[str]:
+        state.acknowledge(where, now=NOW)
+        return new()
+
+    seen(state, resting(ONE, OTHER), minutes=0)
+    assert sorted(new()) == [OTHER, ONE]
+    assert pressed(ONE) == [OTHER]
+    assert pressed(OTHER) == []
+    assert pressed(None) == [OTHER], "the last one first"
+    assert pressed(None) == []
+    assert pressed(ONE) == [ONE]
+    assert pressed(None) == []
+    # What has recovered and is forgotten can't be taken back.
+    for minutes in (1, 2, 9_000):
+        seen(state, resting(minutes=minutes), minutes=minutes)
+    assert list(state.alarms) == []
+    assert pressed(None) == []
+    seen(state, resting(ONE, minutes=9_001), minutes=9_001)
+    assert pressed(None) == []
+    assert pressed(None) == [ONE]
+
+
+def test_each_trouble_of_the_service_has_its_own_start_also_where_it_comes_back() -> None:
+    moments, readings = [], account().inboxes
+    for cause, minutes in ((REJECTED, 1), (UNREADABLE, 5), (RATE_LIMITED, 16)):
+        readings = readings.failed("no", cause=cause, at=NOW + minutes * MINUTE)
+        moments.append((minutes, replace(account(), inboxes=readings)))
+    assert f"{RATE_LIMITED} since 14:48 (0 s)" in followed(moments).headline.text
+    again = account().inboxes.failed("no", cause=REJECTED, at=NOW + MINUTE)
+    moments = [(1, replace(account(), inboxes=again))]
+    again = again.failed("no", cause=UNREADABLE, at=NOW + 5 * MINUTE).failed(
+        "no", cause=REJECTED, at=NOW + 16 * MINUTE
+    )
+    # The look between had seen nothing of the other cause.
+    frame = followed([*moments, (16, replace(account(), inboxes=again))])
+    (alarm,) = [alarm for alarm in frame.alarms if alarm.key == SERVICE]
+    assert alarm.since_words(frame.now) == "14:48"
+    assert "since 14:48" in frame.headline.text
+
+
+def test_what_comes_back_after_a_while_begins_anew_without_a_history() -> None:
+    frame = followed(
+        [
+            (0, resting(ONE)),
+            (10, resting(minutes=10)),
+            (12, resting(ONE, minutes=12)),
+        ]
+    )
+    assert frame.domain_lines[0].since == "14:44"
+    # A flicker is no end.
+    frame = followed([(0, resting(ONE)), (10, resting(minutes=10)), (10.4, resting(ONE, minutes=10.4))])
+    assert frame.domain_lines[0].since == "before 14:32"
+
+
+def test_the_newest_changes_come_first_and_the_oldest_are_dropped() -> None:
+    state = WorkspaceState(workspace="acme")
+    for minutes in range(150):
+        marks = tuple(
+            Mark(at=NOW + (2 * minutes + n) * MINUTE, kind=MarkKind.PAUSED, subject="", text="")
+            for n in (1, 0)
+        )
+        state.take(tick_of(account(), changes=marks), now=NOW)
+    at = [(mark.at - NOW) / MINUTE for mark in state.frame(now=NOW).changes]
+    assert at == list(range(299, 99, -1))
+
+
+def test_a_frame_says_what_it_is_of_and_whether_it_only_reads() -> None:
+    state = WorkspaceState(workspace="acme")
+    empty = state.frame(now=NOW)
+    assert (empty.workspace, empty.mode, empty.only_reads) == ("acme", "read-only", True)
+    assert empty.headline.text == "Reading the account…"
+    assert state.frame(now=NOW, notices=["Oh"], mode="undo…").mode == "undo…"
+
+
+def test_the_past_knows_the_pauses_that_had_begun_as_they_stood_then() -> None:
+    first = DomainPause(at=NOW - 180 * MINUTE, reason="bounces", recovered_at=NOW)
+    later = DomainPause(at=NOW - 30 * MINUTE, reason="spam")
+    over = DomainPause(at=NOW - 400 * MINUTE, recovered_at=NOW - 300 * MINUTE)
+    facts = DomainFacts(
+        pasts={
+            ONE: DomainPast(reason="spam", pauses=(later, first, over), bounced=40, sequences=("Q3",)),
+            OTHER: DomainPast(reason="spam", pauses=(later,)),
+        },
+        broken={ONE: ("SPF",)},
+    )
+    then = facts.known_at(NOW - 60 * MINUTE)
+    assert then.pasts[ONE] == DomainPast(
+        reason="spam", pauses=(replace(first, recovered_at=None), over), sequences=("Q3",)
+    )
+    assert then.pasts[OTHER] == DomainPast()
+    assert then.broken == {}
+    assert then.pauses == {ONE: replace(first, recovered_at=None)}
+    assert facts.known_at(NOW).pasts[ONE].pauses == (later, replace(first, recovered_at=None), over)
+    assert facts.known_at(NOW + MINUTE).pauses == {ONE: later, OTHER: later}
