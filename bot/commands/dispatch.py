@@ -352,7 +352,7 @@ def reason_choices(asked: OnAlert) -> Card:
 # -- lines that people type: with the lead's name from anywhere, without it in the thread of a card
 
 
-PHRASES = {how.words: verb for verb, how in HOW.items() if how.words != verb} | {
+PHRASES = {how.words: verb for verb, how in HOW.items()} | {
     "mark done": "done",
     "view lead": "lead",
 }

@@ -57,7 +57,7 @@ class GuardrailSampler:
     ) -> None:
         self._store, self._contexts = store, contexts
         self._accounts, self._watch = accounts, watch
-        self._written: dict[tuple[str, str, str, int], CountSample] = {}
+        self._written: dict[tuple[str, str, str], CountSample] = {}
         """The last sample of each subject that this process has stored: only what differs is stored again."""
 
     async def sample(self) -> None:
@@ -88,16 +88,16 @@ class GuardrailSampler:
 
     def _is_new(self, workspace: str, sample: CountSample) -> bool:
         """True for what has changed since this process wrote it last; a score lasts from one day to the next."""
-        place = (workspace, sample.scope, sample.key, 0 if sample.scope == HEALTH else sample.day)
+        place = (workspace, sample.scope, sample.key)
         last = self._written.get(place)
         self._written[place] = sample
-        return last is None or replace(sample, at=last.at, day=last.day) != last
+        day = last.day if last and sample.scope == HEALTH else sample.day
+        return last is None or replace(sample, at=last.at, day=day) != last
 
     async def _fill_in(
         self, workspace: str, today: int, sequences: Sequence[Campaign], inboxes: Sequence[Inbox]
     ) -> None:
         """The whole counts of days that are over, the newest first."""
-        self._written = {place: last for place, last in self._written.items() if place[3] in {0, today}}
         closed = await self._store.guardrails.closed_days(workspace)
         missing = [day for day in range(today - 1, today - 1 - BACKFILL, -1) if day not in closed]
         for day in missing[:DAYS_READ_AT_ONCE]:

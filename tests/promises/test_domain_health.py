@@ -134,21 +134,25 @@ async def test_dns_that_is_good_again_is_told_on_the_same_card(team: Team) -> No
 
     assert await team.until(good)
     assert len(await cards(team)) == 1
+    assert "After " in (await team.in_thread(card, "is good again")).shown
+    page = (await team.ask(f"domain {DOMAIN}")).shown
+    assert page.index("CET  SPF: good again") < page.index("CET  SPF: 2 records, and only one is allowed")
 
 
 async def test_the_card_of_a_paused_domain_says_what_is_wrong_with_its_dns_and_what_to_publish(
     team: Team,
 ) -> None:
     await watch(team)
-    await change(team.account, "second_spf")
     await team.deliver(paused_domain(DOMAIN, reason="Bounce rate 7.1%"))
     card = await team.card(f"{DOMAIN} is paused")
 
-    async def known() -> bool:
+    async def known(words: str) -> bool:
         await check(team)
-        return MERGED in (await team.present(card)).shown
+        return words in (await team.present(card)).shown
 
-    assert await team.until(known, "what to publish")
+    await team.until(lambda: known("DNS good"), "the look after the pause")
+    await change(team.account, "second_spf")
+    await team.until(lambda: known(MERGED), "what to publish")
     assert "SPF" in (await team.present(card)).shown
 
 
@@ -183,11 +187,15 @@ async def test_the_card_of_a_paused_domain_says_when_it_sends_again_and_is_well(
     await team.deliver(paused_domain(DOMAIN))
     card = await team.card(f"{DOMAIN} is paused")
     assert f"{len(own)} inboxes resting, lowest health 20" in (await team.changed(card, "resting")).shown
+    await team.pass_time(minutes=5)
+    reminder = await team.in_thread(card, "Not acknowledged yet")
     await stand("warming", 60)
     assert "daily limits start small" in (await team.changed(card, f"{DOMAIN} is sending again")).shown
     await stand("active", 95)
     assert "It recovered after" in (await team.changed(card, f"{DOMAIN} has recovered")).shown
-    assert "lowest health 95" in (await team.in_thread(card, "has recovered")).shown
+    assert "lowest health 95" in (await team.in_thread(card, f"{DOMAIN} has recovered")).shown
+    assert "Acknowledge" not in (await team.changed(reminder, "It has recovered.")).buttons
+    assert "Recovered" in (await team.ask(f"domain {DOMAIN}")).shown
 
 
 CAUSES = {

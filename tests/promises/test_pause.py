@@ -25,15 +25,10 @@ async def test_a_pause_pauses_the_sequence_at_the_service(team: Team) -> None:
     assert await team.account.is_paused(NAME)
 
 
-async def test_a_pause_of_a_paused_sequence_is_no_error(team: Team) -> None:
-    await team.ask(f'pause "{NAME}"')
-    answer = await team.ask(f'pause "{NAME}"')
-    assert "already" in answer.shown
-
-
 async def test_a_pause_of_a_paused_sequence_answers_only_the_person(team: Team) -> None:
     await team.ask(f'pause "{NAME}"')
     answer = await team.ask(f'pause "{NAME}"', user="ben")
+    assert "already" in answer.shown
     assert answer.data["ephemeral"]
 
 
@@ -263,6 +258,27 @@ async def test_one_list_in_which_a_paused_sequence_is_active_changes_nothing(tea
 
     assert await team.until(looked_thrice)
     assert "paused until" in (await team.present(card)).title
+
+
+async def test_a_resumption_that_arrives_late_does_not_end_a_pause_that_was_confirmed_since(
+    team: Team,
+) -> None:
+    """The answer to the first PATCH is lost, its repetition is answered, and the service carries the first out later."""
+    await team.ask(f'pause "{NAME}"')
+    team.account.answer("PATCH /sequences/{id}", {}, status=504, times=1)
+    await team.ask(f'resume "{NAME}"')
+    await team.ask(f'pause "{NAME}" for 2h')
+    await team.account.change(NAME, "active")
+
+    async def reverted() -> bool:
+        await team.pass_time(seconds=6)
+        return await team.account.is_paused(NAME)
+
+    assert await team.until(reverted)
+    assert f"{NAME}  by @ann · until" in (await team.ask("sequences paused")).shown
+    # The pause keeps its end, and nothing keeps others out any more.
+    await team.pass_time(hours=2)
+    assert await team.until(lambda: is_active(team))
 
 
 async def test_a_pause_names_its_end_to_each_reader_in_their_zone(team: Team) -> None:

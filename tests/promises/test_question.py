@@ -108,6 +108,7 @@ async def test_resume_all_leaves_out_what_this_program_did_not_pause(team: Team)
     others = [one for one, status in (await statuses(team)).items() if status == "paused"]
     question = await team.ask("resume all")
     assert "1" in yes_of(question) or NAME in yes_of(question)
+    assert await team.account.is_paused(NAME), "it asks first"
     await team.click(question, yes_of(question))
 
     async def resumed() -> bool:
@@ -116,12 +117,6 @@ async def test_resume_all_leaves_out_what_this_program_did_not_pause(team: Team)
     assert await team.until(resumed)
     now = await statuses(team)
     assert sum(now[one] == "paused" for one in others) == len(others) - 1
-
-
-async def test_resume_all_asks_first(team: Team) -> None:
-    await team.ask(f'pause "{NAME}"')
-    await team.ask("resume all")
-    assert await team.account.is_paused(NAME)
 
 
 async def test_a_pause_of_a_domain_asks_first(team: Team) -> None:

@@ -103,6 +103,7 @@ STORIES = {
         snooze Ada 2h
         + 3h
         not interested Bob: no budget
+        lead bob@acme.example
         done Ada
         reopen Ada
         release Ada
@@ -147,8 +148,14 @@ STORIES = {
         [Cancel]
         pause all
         [Pause 10 sequences]
+        @gus [Undo]
         [Undo]
+        ~ < lead.bounced Cleo {"inbox": "sam@useacme.example", "sequence": "Fintech ops leaders"}
         pause domain:useacme.example for 1h
+        [Pause Fintech ops leaders]
+        undo
+        [Undo]
+        [Undo 1 change]
         resume all
         resume fintech
         @gus pause fintech
@@ -179,9 +186,11 @@ STORIES = {
         unsubscribe bounced
         subscribe bounces sequence=fintech #sales condensed
         subscribe nosuch
+        subscribe bounces sequence=fintech #sales condensed
         subscriptions #sales
         domains
         digest at 09:00
+        digest
         digest now
         digest off
         digest at 25:00
@@ -225,6 +234,7 @@ STORIES = {
         [Not interested …]
         reopen Ada
         replies mine
+        lead al_nosuch
         lead Ada
         lead ada@acme.example
         assign bob to ann
@@ -244,6 +254,9 @@ STORIES = {
         ~ < lead.bounced Ida {"inbox": "emeka30@meetacme.example", "bounce_type": "hard", "sequence": "Fintech ops leaders"}
         domain meetacme.example
         ~ < lead.bounced Jan {"inbox": "emeka30@meetacme.example", "sequence": "Nosuch"}
+        domain meetacme.example
+        ! ok
+        ! GET /stats [{"group": "emeka30@meetacme.example"}]
         domain meetacme.example
         * domain.paused
         ~ < domain.paused getacme.example
@@ -277,6 +290,10 @@ STORIES = {
         ! POST /leads 500
         add ada@acme.example to recruiters
         ! ok
+        ! GET /inboxes []
+        domain useacme.example
+        inboxes
+        ! ok
         ! GET /inboxes 500
         inboxes
         domains
@@ -284,6 +301,9 @@ STORIES = {
         status
         stats
         report
+        ! ok
+        ! GET /stats [{"group": "x", "sends": 20, "replies": 1}, {"group": "y", "replies": 3}]
+        stats by inbox
         ! ok
         ! GET /stats 500
         stats
@@ -300,10 +320,15 @@ STORIES = {
         < reply.interested Ada
         replies
         replies @globex
+        [Claim] Ada
         claim Ada @globex
         claim Ada @acme
         pause all @globex
         [Pause 2 sequences]
+        pause all @globex
+        ! PATCH /sequences/{id} 500
+        [Undo]
+        ! ok
         undo @globex
         subscribe bounces @globex
         subscriptions
@@ -326,6 +351,7 @@ STORIES = {
         lead ada@acme.example
         + 8m
         look Ada
+        [Details …]
         @ben claim Ada
         subscribe bounces here
         unsubscribe bounces
@@ -347,6 +373,9 @@ STORIES = {
         guardrails add "suggest pausing sequence when bounces > 5 in 1h" as many
         guardrails add "pause sequence when bounces > 5 in 1h" as bounces-5
         @cleo pause fintech
+        pause fintech
+        @cleo resume fintech
+        @cleo undo
         @cleo guardrails add "suggest pausing sequence when bounces > 5 in 1h" as mine
         whoami
         @cleo whoami
@@ -403,10 +432,14 @@ STORIES = {
         subscribe replied here
         unsubscribe bounces
         unsubscribe all
+        pause all for 2m
+        + 3m
+        [Pause 10 sequences]
     """,
     "pauses over pauses": """
         pause fintech until 2020-01-01
         pause fintech tomorow
+        pause fintech friday
         pause nothing for 2h
         pause all 2 hour
         pause
@@ -440,6 +473,7 @@ STORIES = {
         lead lovelace
         lead Ada Lovelace
         remove ada lovelace
+        remove lovelace
         remove ld_nosuch
         [Remove]
     """,
@@ -466,6 +500,9 @@ STORIES = {
         guardrails on low-health
         guardrails
         guardrails remove low-health
+        guardrails add pause sequence when bounces > 9 in 1h as late
+        @ben guardrails add notify when bounces > 9 in 1h as late
+        [Turn on]
         @gus guardrails add suggest pausing sequence when bounces > 10 in 1h
     """,
 }

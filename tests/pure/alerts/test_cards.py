@@ -225,6 +225,9 @@ OTHERS: dict[str, Callable[[], Message]] = {
     "many wait": lambda: card_blocks.render(
         reminders.summary_card([Due(alert=alert(), channel="C1", what="remind")] * 12, now=NOON.timestamp())
     ),
+    "reminder of a domain, recovered": lambda: posted(
+        "unacknowledged", replace(alert(), recovered_at=AT), note=Card("x.example has been paused for 5 min")
+    ),
     "until when": lambda: card_blocks.render(
         dispatch.snooze_choices(OnAlert(verb="snooze", alert="al_1"), UTC)
     ),
@@ -297,6 +300,9 @@ OTHERS: dict[str, Callable[[], Message]] = {
     "ends of several pauses": lambda: card_blocks.render(ended_card(["Retail", "Fintech"])),
     "end of the pause of what is gone": lambda: card_blocks.render(ended_card([])),
     "domain, not looked at yet": domain,
+    "domain, without its name": lambda: card_blocks.render(
+        cards.card(Alert(id="al_1", event=Event(kind=PAUSED)))
+    ),
     "domain, resting": lambda: domain("resting"),
     "domain, acknowledged, with a rule's finding": lambda: domain(
         "resting",

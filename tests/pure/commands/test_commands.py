@@ -70,6 +70,9 @@ def test_a_workspace_is_picked_anywhere() -> None:
         ("stats 2026-02-01..", "a start and an end"),
         ("stats 2026-02-02..2026-02-01", "Use 2026-02-01..2026-02-02"),
         ("stats 0d", "1d to 1000d"),
+        ("stats 1001d", "1d to 1000d"),
+        ("report 2026-01-01..2027-01-02", "at most a year"),
+        ("replies 10000", "Use 1 to 9999"),
         ("stats 7x", "7d, today, yesterday, last week, this month, or FROM..TO"),
         ("stats 7d please", "“please” isn't expected"),
         ("sequences pausd", "Did you mean paused?"),
@@ -100,6 +103,30 @@ def test_a_workspace_is_picked_anywhere() -> None:
 )
 def test_a_near_miss_is_quoted_back_with_what_would_have_been_right(line: str, says: str) -> None:
     assert says in refusal(line)
+
+
+@pytest.mark.parametrize(
+    ("typed", "written"),
+    [
+        ("stats 1d", "stats today"),
+        ("stats past 2 weeks by steps", "stats by step 14d"),
+        ("stats 1000d", "stats 1000d"),
+        ("report last-week", "report last week"),
+        ("report 2026-01-01..2027-01-01", "report 2026-01-01..2027-01-01"),
+        ('pause Plan "for 2h"', 'pause Plan "for 2h"'),
+        ('pause "a b" c 90 minutes', 'pause "a b c" for 1h30m'),
+        ("stop q3 til mon reason: too late", 'pause q3 until monday reason "too late"'),
+        ("away until friday 9am", "away until friday 09:00"),
+        ("digest at 9 am #sales", "digest at 09:00 #sales"),
+        ("digest weekly monday 9", "digest at mondays 09:00"),
+        ("open mine", "replies mine"),
+        ("replies 9999", "replies 9999"),
+        ("help stop", "help pause"),
+        ("add a@b.c q3 x=1", 'add a@b.c to "q3" x="1"'),
+    ],
+)
+def test_a_line_is_written_in_one_form(typed: str, written: str) -> None:
+    assert render(read(typed)) == written
 
 
 def test_a_line_of_ten_thousand_characters_is_refused_kindly() -> None:
