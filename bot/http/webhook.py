@@ -23,7 +23,7 @@ from shared.records.records import RecordsUnavailable
 from shared.settings import Settings, UnknownWorkspace
 from shared.store import Store
 from shared.store.deliveries import Arrival
-from shared.store.webhooks import StoredSecrets, WebhookFileUnreadable, WebhookSubscriptions
+from shared.store.webhooks import StoredSecrets, WebhookSubscriptions
 
 MAX_BODY_BYTES = 1024 * 1024
 MAX_UNVERIFIED_BYTES = 32 * 1024 * 1024
@@ -208,11 +208,6 @@ class WebhookSecrets:
         problem = ""
         try:
             async with asyncio.timeout(RELOAD_TIMEOUT):
-                for file in self.settings.webhook_files:
-                    try:
-                        await self._subscriptions.import_file(file)
-                    except WebhookFileUnreadable as error:
-                        problem = str(error)
                 self._stored = await self._subscriptions.secrets()
         except (RecordsUnavailable, TimeoutError) as error:
             problem = str(error) or "the bot's database isn't responding"

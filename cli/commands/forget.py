@@ -54,47 +54,58 @@ async def _forget(email: str, settings: Settings, options: Namespace) -> Result:
         if not traces and not await asyncio.to_thread(_mentions, settings, redaction):
             title = f"Nothing is stored about {email}"
             return Result(card=Card(title=title, text=tuple(_unreached(settings, redaction))))
-        own = [message for message in traces.messages if not message.shared]
-        stay = ""
-        if own and not options.slack:
-            count = show_number(len(own), "message")
-            stay = f" Afterwards the bot can't find its {count} in Slack (--slack deletes them)."
+        stay = (
+            "" if options.slack else " The bot can't find its messages in Slack then (--slack deletes them)."
+        )
         confirm(f"Erase {_listed(traces)} of {email}? It can't be undone.{stay}", yes=options.yes)
         traces = await _settled(store, traces)
         own = [message for message in traces.messages if not message.shared]
         # Before the records, which alone know where the messages are: interrupted here, it can be run again.
-        refusals = await _delete_messages(own, settings) if own and options.slack else []
-        deleted = len(own) - len(refusals) if options.slack else 0
-        left = await _erase(store, traces)
+        kept_in_slack = await _delete_messages(own, settings) if own and options.slack else []
+        deleted = len(own) - len(kept_in_slack) if options.slack else 0
+        is_complete = await _erase(store, traces)
         quoted = await asyncio.to_thread(_redact, settings, redaction)
         for some in portions([number for (number,) in quoted.get(deliveries.name, ())]):
             await store.erasure.redraw(some)
         # Counts alone: the audit log must not name who was erased.
-        result = f"erased a person: {_listed(traces)}, and {show_number(deleted, 'message')} in Slack"
-        workspace = settings.workspace().name
-        await store.records.record(audit_entry(workspace, "forget", result))
-    texts = [
-        *_told(traces, quoted=sum(map(len, quoted.values())), deleted=deleted, refusals=refusals, left=left),
-        *await asyncio.to_thread(_clear, settings),
+        erased = f"erased a person: {_listed(traces)}, and {show_number(deleted, 'message')} in Slack"
+        await store.records.record(audit_entry(settings.workspace().name, "forget", erased))
+    shared = len(traces.messages) - len(own)
+    left = len(own) - deleted
+    changed = sum(map(len, quoted.values()))
+    sentences = {
+        "Not deleted in Slack: {} about this person. Delete them there.": left,
+        "Not reached: {} whose posting had no known end. Look for this person there.": traces.on_their_way,
+        "{} also show other people: the bot redraws them without this one.": shared,
+    }
+    texts = [text.format(show_number(count, "message")) for text, count in sentences.items() if count]
+    if changed:
+        removed = f"The address was removed from {show_number(changed, 'other record')}"
+        texts.append(f"{removed}; the bot redraws messages that quote it.")
+    if not is_complete:
+        texts.append("A running bot has stored something new about the person. Run it again.")
+    texts += [
+        *kept_in_slack,
+        *await asyncio.to_thread(lambda: [*_clear(settings)]),
         *_unreached(settings, redaction),
     ]
     card = Card(
         title=f"Erased what was stored about {email}",
-        tone=Tone.WARN if left or refusals or traces.on_their_way else Tone.GOOD,
+        tone=Tone.GOOD if is_complete and not (kept_in_slack or traces.on_their_way) else Tone.WARN,
         text=tuple(texts),
-        facts=(Fact(label="Erased", value=_listed(traces)),),
+        facts=(Fact("Erased", _listed(traces)),),
     )
-    row = {
+    rows = {
         "alerts": len(traces.alerts),
         "deliveries": len(traces.deliveries),
         "messages": len(traces.posts),
         "audit": len(traces.audit),
-        "quoted": sum(map(len, quoted.values())),
+        "quoted": changed,
         "slack_messages_deleted": deleted,
-        "slack_messages_left": len(traces.messages) + traces.on_their_way - deleted,
-        "complete": not left,
+        "slack_messages_left": left + shared + traces.on_their_way,
+        "complete": is_complete,
     }
-    return Result(card=card, rows=(row,))
+    return Result(card=card, rows=(rows,))
 
 
 @contextlib.contextmanager
@@ -122,19 +133,15 @@ def _redact(settings: Settings, redaction: Redaction) -> Mapping[str, Sequence[K
     return changed
 
 
-def _clear(settings: Settings) -> list[str]:
+def _clear(settings: Settings) -> Iterator[str]:
     """Overwrite what SQLite keeps of deleted rows; names what could not be, because a program uses the file."""
-    texts = []
     with sole_owner(settings.database) as is_free, _databases(settings) as databases:
         for engine, tables in databases:
             # A running bot would have to wait for it, and with it the deliveries.
             may_wait = tables is history or is_free or engine.dialect.name != "sqlite"
             if not may_wait or not clear_free_space(engine):
                 name = Path(engine.url.database or "").name
-                texts.append(
-                    f"{name}: its free space is overwritten when nothing uses it. Stop the bot and run it again."
-                )
-    return texts
+                yield f"{name}: its free space is overwritten when nothing uses it. Stop the bot and run it again."
 
 
 def _unreached(settings: Settings, redaction: Redaction) -> Iterator[str]:
@@ -160,17 +167,17 @@ async def _settled(store: Store, traces: Traces) -> Traces:
 
 
 async def _erase(store: Store, traces: Traces) -> bool:
-    """Erase the person in several rounds; True if something is left."""
+    """Erase the person in several rounds; False if something is left."""
     for _round in range(ROUNDS):
         await store.erasure.erase(traces)
         traces = await store.erasure.find(traces.email)
         if not traces:
-            return False
-    return True
+            return True
+    return False
 
 
 async def _delete_messages(own: Sequence[PostedMessage], settings: Settings) -> list[str]:
-    """Delete the messages; returns what Slack said of those that it kept.
+    """Delete the messages; gives a sentence for each that Slack kept.
 
     https://docs.slack.dev/reference/methods/chat.delete
     """
@@ -181,37 +188,16 @@ async def _delete_messages(own: Sequence[PostedMessage], settings: Settings) -> 
                 await slack.call("chat.delete", channel=message.channel, ts=message.ts)
             except SlackError as error:
                 if error.code != GONE:
-                    refusals.append(f"{message.channel} {message.ts}: {error.code}")
+                    refusals.append(f"Slack refused to delete {message.channel} {message.ts}: {error.code}.")
     return refusals
 
 
 def _listed(traces: Traces) -> str:
-    counts = (
-        (len(traces.alerts), "alert"),
-        (len(traces.deliveries), "stored text"),
-        (len(traces.posts), "message"),
-        (len(traces.questions), "open confirmation"),
-        (len(traces.audit), "audit line"),
-    )
-    texts = [show_number(count, word) for count, word in counts if count]
-    return ", ".join(texts) or "every mention"
-
-
-def _told(traces: Traces, *, quoted: int, deleted: int, refusals: Sequence[str], left: bool) -> Iterator[str]:
-    """Sentences on what is left of the person; `quoted` rows stay, and had the address in their text."""
-    shared = sum(message.shared for message in traces.messages)
-    for refusal in refusals:
-        yield f"Slack refused to delete {refusal}."
-    sentences = {
-        "Not deleted in Slack: {} about this person. Delete them there.": len(traces.messages)
-        - shared
-        - deleted,
-        "Not reached: {} whose posting had no known end. Look for this person there.": traces.on_their_way,
-        "{} also show other people: the bot redraws them without this one.": shared,
+    counts = {
+        "alert": traces.alerts,
+        "stored text": traces.deliveries,
+        "message": traces.posts,
+        "open confirmation": traces.questions,
+        "audit line": traces.audit,
     }
-    yield from (text.format(show_number(count, "message")) for text, count in sentences.items() if count)
-    if quoted:
-        count = show_number(quoted, "other record")
-        yield f"The address was removed from {count}; the bot redraws messages that quote it."
-    if left:
-        yield "A running bot has stored something new about the person. Run it again."
+    return ", ".join(show_number(len(rows), word) for word, rows in counts.items() if rows) or "every mention"

@@ -242,12 +242,6 @@ class Settings(WorkspaceSection):
         return (is_told_by_database and self._sqlite_folder) or self._own_folder
 
     @property
-    def webhook_files(self) -> tuple[Path, ...]:
-        """The files in which earlier versions may have kept webhook subscriptions."""
-        folders = (self.state_dir.resolve(), self._sqlite_folder or self.state_dir)
-        return tuple(dict.fromkeys(folder / "webhooks.json" for folder in folders))
-
-    @property
     def details_address(self) -> tuple[str, int] | None:
         """The address of /metrics and the detailed /readyz; None: they are on the bot's port."""
         address = of.parse_host_port(self.metrics_listen or "")

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
-import contextlib
 import hashlib
-import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from pathlib import Path
 from typing import Any
 
 from pydantic import SecretStr
@@ -27,10 +23,6 @@ SALT = b"outreach-ops webhook secrets"
 
 class SecretUnreadable(Exception):
     """A secret is encrypted with a key that is not set here."""
-
-
-class WebhookFileUnreadable(Exception):
-    """The file of webhook subscriptions cannot be read; it holds secrets that exist nowhere else."""
 
 
 class SecretCipher:
@@ -88,17 +80,6 @@ class WebhookSubscriptions(Repository):
     def __init__(self, database: Database, cipher: SecretCipher) -> None:
         super().__init__(database)
         self._cipher = cipher
-
-    async def import_file(self, path: Path) -> None:
-        """Take over what earlier versions kept in a file, and delete it: its secrets stand there in clear.
-
-        Raises `WebhookFileUnreadable`.
-        """
-        imported = await asyncio.to_thread(_read_file, path)
-        if imported:
-            await self.add(imported)
-            await asyncio.to_thread(_delete, path)
-        await asyncio.to_thread(_delete, path.with_name(f"{path.name}.imported"))  # left by earlier versions
 
     @writes
     def add(self, tx: Transaction, subscriptions: Mapping[str, Iterable[Subscription]]) -> None:
@@ -179,30 +160,3 @@ def _counting(tx: Transaction, *, workspaces: Collection[str] | None = None) -> 
         if fact.at is None or fact.at > tx.now
     ]
     return sorted(counting, key=lambda fact: (fact.value["created_at"], fact.key))
-
-
-def _delete(path: Path) -> None:
-    with contextlib.suppress(OSError):  # then it is imported again, which changes nothing
-        path.unlink(missing_ok=True)
-
-
-def _read_file(path: Path) -> Mapping[str, tuple[Subscription, ...]]:
-    """The subscriptions by workspace; none without a file. Raises `WebhookFileUnreadable`."""
-    try:
-        return {name: tuple(map(_subscription, kept)) for name, kept in json.loads(path.read_bytes()).items()}
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise WebhookFileUnreadable(f"{path} can't be read: {error.strerror}.") from None
-    except (ValueError, TypeError, KeyError, AttributeError):
-        fix = "Repair it, or move it away and subscribe again with `outreach webhooks create`."
-        raise WebhookFileUnreadable(f"{path} is damaged. {fix}") from None
-
-
-def _subscription(kept: Mapping[str, Any]) -> Subscription:
-    return Subscription(
-        id=str(kept["id"]),
-        secret=str(kept["secret"]),
-        url=str(kept["url"]),
-        events=tuple(map(str, kept["events"])),
-    )
