@@ -58,7 +58,10 @@ def _help(words: Sequence[str]) -> int:
 
 def _without_word(line: Line) -> int:
     if "--version" in line.before:
-        return _run(Line(word="version"))
+        from cli.commands.set_up import version
+
+        print(version())
+        return exit_codes.DONE
     wanted = bool({"--help", "-h"} & set(line.before))
     # Nobody asked for it: stdout stays empty, for a script that takes it for data.
     print(overview(), file=sys.stdout if wanted else sys.stderr)

@@ -277,14 +277,6 @@ _ALL = (
         ),
     ),
     Program(
-        "version",
-        SET_UP,
-        "Print the version, the commit and the database schema",
-        "cli.commands.set_up:version",
-        (JSON,),
-        ("version", "version --json"),
-    ),
-    Program(
         "import",
         DATA,
         "Add leads from a CSV file to a sequence, and continue after an interruption",

@@ -13,6 +13,7 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 import sys
 from argparse import Namespace
 from collections import Counter, defaultdict, deque
@@ -41,12 +42,8 @@ AddLeads = Callable[[Sequence[dict[str, str]]], Awaitable["AddResult"]]
 
 OUTCOMES = ("added", "skipped", "refused", "unknown")
 HEADING = ("row", "email", "outcome", "reason")
-SENT = "sent"
-"""The first cell of a line that isn't part of the report: the rows up to the number in it may have been sent."""
 REQUESTS_AT_ONCE = 8
 """Enough for 10 requests a second while each takes up to 0.8 s."""
-BETWEEN_REQUESTS_SECONDS = 0.1
-"""The key's rate allows no more, so that only what is really under way counts as sent after a crash."""
 EXAMPLES = 10
 """Rows that a dry run shows of those that can't be sent."""
 
@@ -76,23 +73,24 @@ async def _import(options: Namespace, file: LeadFile) -> Result:
         add = partial(client.add_leads, sequence.id, priority=Priority.BULK)
         target = (workspace.base_url, workspace.name, sequence.id)
         with open_journal(settings.state_dir / "imports", file, target=target) as journal, stopping() as stop:
-            if journal.sent:
+            if journal.is_continued:
                 print_error(f"continuing after row {journal.done:,}, where it was interrupted")
             elif attended():
                 leads = show_number(sum(len(batch.sendable) for batch in file.batches()), "lead")
                 confirm(f"Add {leads} to {sequence.label} in {workspace.name}?", yes=options.yes)
+            resumable = "Run the same command again to continue."
             is_complete = False
             try:
                 is_complete = await _send_all(file, journal, add=add, stop=stop)
             except OutreachError as fault:
-                fault.own_hint = f"{fault.own_hint} {_resumable(journal)}".strip()
+                fault.own_hint = f"{fault.own_hint} {resumable}".strip()
                 raise
             finally:  # an import that fails has added something, too
-                result = f"added {journal.counts['added']:,} of {journal.rows:,} rows"
+                added = f"added {journal.counts['added']:,} of {journal.rows:,} rows"
                 command = f"import {options.file.name} --to {sequence.label}"
-                await record(settings, workspace, command, result if is_complete else f"{result} so far")
+                await record(settings, workspace, command, added if is_complete else f"{added} so far")
             if not is_complete:
-                raise Interrupted(_resumable(journal))
+                raise Interrupted(f"{show_number(journal.rows, 'row')} done. {resumable}")
             report = (options.report or _free_path(file.path)).absolute()
             journal.finish(report)
     return _result(journal.counts, sequence=sequence.label, report=str(report))
@@ -103,8 +101,9 @@ async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: as
 
     Raises what `add` raises.
     """
-    sent_before = journal.sent
     sending: deque[tuple[Batch, asyncio.Task[list[RowResult]]]] = deque()
+    # What an earlier process had under way when it died may be what the service now skips.
+    repeats = REQUESTS_AT_ONCE if journal.is_continued else 0
     with progress_bar("rows") as show:
 
         async def settle_oldest() -> None:
@@ -115,20 +114,18 @@ async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: as
             detail = ", ".join(f"{journal.counts[kind]:,} {kind}" for kind in OUTCOMES[:3])
             show(journal.rows, part=batch.position / file.size, detail=detail)
 
-        is_stopped = False
+        is_complete = False
         try:
-            for batch in file.batches(after=journal.done):
-                if is_stopped := stop.is_set():
+            journal.begin()
+            for number, batch in enumerate(file.batches(after=journal.done)):
+                if stop.is_set():
                     break
-                # What an earlier process had under way when it died may be what the service now skips.
-                is_repeat = batch.rows[0].number <= sent_before
-                journal.begin(batch)
-                sending.append((batch, asyncio.create_task(_outcomes(batch, add, is_repeat=is_repeat))))
-                is_full = len(sending) == REQUESTS_AT_ONCE
-                pause = None if is_full else BETWEEN_REQUESTS_SECONDS
-                await asyncio.wait([sending[0][1]], timeout=pause)
-                while sending and sending[0][1].done():
+                outcomes = _outcomes(batch, add, is_repeat=number < repeats)
+                sending.append((batch, asyncio.create_task(outcomes)))
+                if len(sending) == REQUESTS_AT_ONCE:
                     await settle_oldest()
+            else:
+                is_complete = True
             while sending:
                 await settle_oldest()
         finally:
@@ -136,15 +133,14 @@ async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: as
                 task.cancel()
             # Awaited, so that no request of ours runs on when the journal's lock is free for another process.
             await asyncio.gather(*(task for _, task in sending), return_exceptions=True)
-    return not is_stopped
+    return is_complete
 
 
 async def _outcomes(batch: Batch, add: AddLeads, *, is_repeat: bool) -> list[RowResult]:
     refused = [
         RowResult(row.number, row.lead["email"], "refused", row.problem) for row in batch.rows if row.problem
     ]
-    added = await _add(batch.sendable, add, is_repeat=is_repeat)
-    return sorted([*refused, *added])
+    return sorted([*refused, *await _add(batch.sendable, add, is_repeat=is_repeat)])
 
 
 async def _add(rows: Sequence[LeadRow], add: AddLeads, *, is_repeat: bool) -> list[RowResult]:
@@ -162,7 +158,7 @@ async def _add(rows: Sequence[LeadRow], add: AddLeads, *, is_repeat: bool) -> li
         middle = len(rows) // 2
         first = await _add(rows[:middle], add, is_repeat=is_repeat)
         return first + await _add(rows[middle:], add, is_repeat=is_repeat)
-    note = "; sent before the interruption and possibly added" if is_repeat or result.repeated else ""
+    note = "; possibly added before the interruption" if is_repeat or result.repeated else ""
     reasons: defaultdict[str, list[str]] = defaultdict(list)
     for skipped in result.skipped:
         reasons[(skipped.email or "").casefold()].append((skipped.reason or "no reason given") + note)
@@ -187,34 +183,34 @@ class RowResult(NamedTuple):
 
 
 class Journal:
-    """The report as far as it is written: `done` is its last row, and `sent` the last that may have been sent."""
+    """The report as far as it is written; `done` is its last row."""
 
     def __init__(self, path: Path, file: IO[bytes]) -> None:
         self._path, self._file = path, file
         self.counts: Counter[str] = Counter()
-        self.done = self.sent = size = 0
+        self.done = size = 0
         for line in file:
             # What is behind was written by a process that died meanwhile; those rows come again.
             if not line.endswith(b"\n"):
                 break
             size += len(line)
-            (row,) = csv.reader([line.decode()])
-            if row[0] == SENT:
-                self.sent = int(row[1])
-            elif row[0].isdecimal():
-                self.done = int(row[0])
-                self.counts[row[2]] += 1
+            row, _email, outcome, _reason = next(csv.reader([line.decode()]))
+            if row.isdecimal():
+                self.done = int(row)
+                self.counts[outcome] += 1
         file.truncate(size)
         file.seek(size)
+        self.is_continued = size > 0
+        """An earlier process has begun this import."""
 
     @property
     def rows(self) -> int:
         return self.counts.total()
 
-    def begin(self, batch: Batch) -> None:
-        """Note on disk that the batch is on its way, before it is sent."""
-        self.sent = max(self.sent, batch.rows[-1].number)
-        self._append([(SENT, self.sent)])
+    def begin(self) -> None:
+        """Note on disk that rows may be on their way, before the first is sent."""
+        if not self.is_continued:
+            self._append([HEADING])
 
     def settle(self, results: Sequence[RowResult]) -> None:
         """Write the outcomes, in the order of the rows, to disk before this returns."""
@@ -226,13 +222,14 @@ class Journal:
         """Put the report in its place, once every row is in it."""
         # It holds the addresses of leads, so it is for its owner alone.
         with replacing(report) as fresh, fresh.open("wb") as file:
-            file.write(_lines([HEADING]))
             self._file.seek(0)
-            file.writelines(line for line in self._file if not line.startswith(SENT.encode()))
+            shutil.copyfileobj(self._file, file)
         self._path.unlink()
 
     def _append(self, rows: Sequence[Sequence[object]]) -> None:
-        self._file.write(_lines(rows))
+        text = StringIO(newline="")
+        csv.writer(text).writerows(rows)
+        self._file.write(text.getvalue().encode("utf-8", "replace"))
         self._file.flush()
         os.fsync(self._file.fileno())
 
@@ -240,12 +237,6 @@ class Journal:
 def _cell(text: str) -> str:
     """Text of a stranger, which a spreadsheet will open, on one line: the journal is read line by line."""
     return guarded(" ".join(text.split()))
-
-
-def _lines(rows: Sequence[Sequence[object]]) -> bytes:
-    text = StringIO(newline="")
-    csv.writer(text).writerows(rows)
-    return text.getvalue().encode("utf-8", "replace")
 
 
 @contextlib.contextmanager
@@ -273,10 +264,6 @@ def _free_path(source: Path) -> Path:
     endings = chain([""], (f"-{n}" for n in count(2)))
     paths = (source.with_name(f"{source.stem}.report{ending}.csv") for ending in endings)
     return next(path for path in paths if not path.exists())
-
-
-def _resumable(journal: Journal) -> str:
-    return f"{show_number(journal.rows, 'row')} done. Run the same command again to continue."
 
 
 def _columns_card(file: LeadFile) -> Card:

@@ -1,4 +1,4 @@
-"""`outreach init`, `manifest` and `version`. Each imports what it needs, since the bot's parts take a second.
+"""`outreach init`, `manifest` and `--version`. Each imports what it needs, since the bot's parts take a second.
 
 `init --interactive` checks each answer with the service, the database or Slack. One that fails is asked again, or kept
 if the person wants: Slack may be down, or the database not created yet.
@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from cli.console import card_output
 from cli.console.exit_codes import DONE, Failed, WrongUsage
 from cli.console.interactive import attended, must_be_free
 from shared.domain.card import Tone
@@ -89,17 +88,12 @@ def manifest(options: Namespace) -> int:
     return DONE
 
 
-def version(options: Namespace) -> int:
-    """Print version, commit and schema."""
+def version() -> str:
+    """The version, the commit and the database schema in a line."""
     from bot.telemetry.build import HOME, read_commit
     from shared.store.db import migrate
 
-    number, commit = migrate.program_version(), read_commit(HOME)
-    if options.json:
-        card_output.print_data([{"version": number, "commit": commit or None, "schema": migrate.HEAD}])
-    else:
-        print(f"outreach {number} (commit {commit or 'unknown'}, schema {migrate.HEAD})")
-    return DONE
+    return f"outreach {migrate.program_version()} (commit {read_commit(HOME) or 'unknown'}, schema {migrate.HEAD})"
 
 
 def _slack_address(url: str) -> str:

@@ -17,13 +17,13 @@ from typing import TextIO
 
 from rich.cells import cell_len
 from rich.console import Console, Group, JustifyMethod, RenderableType
-from rich.constrain import Constrain
+from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
 from cli.console import exit_codes
 from shared.commands.base import Result
-from shared.domain.card import Card, Row, Table, Tone
+from shared.domain.card import Card, Row, Tone
 from shared.text import formats
 from shared.text.csv_cells import csv_cell
 from shared.text.sanitize import visible, visible_json, visible_lines
@@ -32,9 +32,7 @@ STYLES = {Tone.GOOD: "green", Tone.WARN: "yellow", Tone.BAD: "red", Tone.UNKNOWN
 MARKS = {Tone.GOOD: "✓", Tone.WARN: "▲", Tone.BAD: "◆", Tone.UNKNOWN: "?", Tone.INFO: " "}
 FAILURE = "✗"
 """The mark of a card that reports a failure, in place of that of a bad state."""
-ASCII = str.maketrans({"✓": "+", "▲": "!", "◆": "X", "✗": "x", "│": ">", "→": ">", "…": "~", "–": "-"})
 QUIET = "dim"
-WIDEST_PROSE_COLUMNS = 100
 PIPE_COLUMNS = 100_000
 """A pipe has no width: nothing in it is wrapped or cut."""
 NARROW_COLUMNS = 72
@@ -48,23 +46,21 @@ def show(card: Card, *, stream: TextIO | None = None, bare: bool = False) -> Non
     """
     out = stream or sys.stdout
     # A program that captures the output says by $COLUMNS how wide it will show it.
-    fitted = out.isatty() or os.environ.get("COLUMNS", "").isdecimal()
-    width = None if fitted else PIPE_COLUMNS
+    is_fitted = out.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    width = None if is_fitted else PIPE_COLUMNS
     console = Console(file=out, width=width, highlight=False, markup=False, emoji=False)
-    # Captured, because Rich fills cells with spaces to the end of the line, and knows no ASCII for our marks.
+    table = list(_table(card, console.width))
+    blocks = [_head(card), _facts(card), _quote(card), table, _foot(card, console)]
+    lines: list[RenderableType] = []
+    for block in [table] if bare and table else blocks:
+        drawn = list(block)
+        lines += ["", *drawn] if lines and drawn else drawn
+    # Captured, because Rich fills cells with spaces to the end of the line.
     with console.capture() as captured:
-        table = list(_table(card, console.width))
-        blocks = [_head(card, console), _facts(card), _quote(card, console), table, _foot(card, console)]
-        lines: list[RenderableType] = []
-        for block in [table] if bare and table else blocks:
-            drawn = list(block)
-            lines += ["", *drawn] if lines and drawn else drawn
         console.print(Group(*lines))
     text = re.sub(r" +$", "", captured.get(), flags=re.MULTILINE)
-    # In a C locale, writing our marks would fail in the middle of a card.
-    if not _speaks_unicode(out):
-        text = text.translate(ASCII).encode("ascii", "replace").decode("ascii")
-    out.write(text)
+    # Our marks would fail in the middle of a card where a stream has an older encoding.
+    out.write(text.encode(out.encoding or "utf-8", "replace").decode(out.encoding or "utf-8"))
 
 
 def _mark(tone: Tone, card: Card) -> Text:
@@ -72,21 +68,10 @@ def _mark(tone: Tone, card: Card) -> Text:
     return Text(mark, style=STYLES[tone])
 
 
-def _prose_columns(console: Console) -> int:
-    """Long lines are hard to read on a wide terminal; a pipe's reader finds each paragraph on one line."""
-    return console.width if console.width == PIPE_COLUMNS else min(console.width, WIDEST_PROSE_COLUMNS)
-
-
-def _prose(text: str, console: Console, style: str = "") -> RenderableType:
-    return Constrain(Text(visible_lines(text), style=style), _prose_columns(console))
-
-
-def _head(card: Card, console: Console) -> Iterator[RenderableType]:
+def _head(card: Card) -> Iterator[RenderableType]:
     title = Text(visible(card.title), style="bold")
-    mark = _mark(card.tone, card)
-    yield title if card.tone is Tone.INFO else Text.assemble(mark, " ", title)
-    for text in card.text:
-        yield _prose(text, console)
+    yield title if card.tone is Tone.INFO else Text.assemble(_mark(card.tone, card), " ", title)
+    yield from (Text(visible_lines(text)) for text in card.text)
 
 
 def _facts(card: Card) -> Iterator[RenderableType]:
@@ -98,30 +83,25 @@ def _facts(card: Card) -> Iterator[RenderableType]:
         yield grid
 
 
-def _quote(card: Card, console: Console) -> Iterator[RenderableType]:
-    text = Text(visible_lines(card.quote.strip("\n")), style="italic")
-    for line in text.wrap(console, _prose_columns(console) - 2) if text.plain.strip() else ():
-        yield Text("│ ").append_text(line)
+def _quote(card: Card) -> Iterator[RenderableType]:
+    text = visible_lines(card.quote.strip())
+    if text:
+        yield Padding(Text(text, style="italic"), (0, 0, 0, 2))
 
 
 def _table(card: Card, width: int) -> Iterator[RenderableType]:
-    table = card.table
-    if table and table.rows:
-        yield _grid(table, card, width)
-        if (table.total or 0) > len(table.rows):
-            yield Text(f"the first {len(table.rows):,} of {table.total:,}", style=QUIET)
-
-
-def _grid(table: Table, card: Card, width: int) -> Grid:
     """Rich fits the columns: a text that is too long ends with an ellipsis; a number is never cut.
 
     Where space is short, the columns are those that the card names for it, with their short titles.
     """
+    table = card.table
+    if table is None:
+        return
     is_narrow = width < NARROW_COLUMNS
     is_marked = any(row.tone is not Tone.INFO for row in table.rows)
     has_titles = any(column.title for column in table.columns)
     grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=has_titles)
-    lines: list[list[Text]] = [[] for _row in table.rows]
+    drawn: list[list[Text]] = []
     for place, column in enumerate(table.columns):
         if is_narrow and column.narrow == "":
             continue
@@ -129,17 +109,19 @@ def _grid(table: Table, card: Card, width: int) -> Grid:
         title = (is_narrow and column.narrow) or column.title
         # Rich shrinks every column without a width; the title of numbers is wrapped instead.
         longest = max(map(cell_len, (*cells, *title.split()))) if column.numeric else None
-        margin = "  " if is_marked and not grid.columns else ""
+        margin = "  " if is_marked and not drawn else ""
         justify: JustifyMethod = "right" if column.numeric else "left"
         heading = Text(margin + visible(title))
         grid.add_column(heading, justify=justify, width=longest, header_style="bold", vertical="bottom")
-        for row, line, cell in zip(table.rows, lines, cells, strict=True):
-            text = Text.assemble(_mark(row.tone, card), " ", cell) if margin else Text(cell)
+        marks = [Text.assemble(_mark(row.tone, card), " ") if margin else Text() for row in table.rows]
+        drawn.append([mark.append(cell) for mark, cell in zip(marks, cells, strict=True)])
+    for line in zip(*drawn, strict=True):
+        for text in line:
             text.no_wrap, text.overflow = True, "ellipsis"
-            line.append(text)
-    for line in lines:
         grid.add_row(*line)
-    return grid
+    yield grid
+    if (table.total or 0) > len(table.rows):
+        yield Text(f"the first {len(table.rows):,} of {table.total:,}", style=QUIET)
 
 
 def _texts(rows: Sequence[Row], place: int) -> list[str]:
@@ -160,16 +142,20 @@ def _foot(card: Card, console: Console) -> Iterator[RenderableType]:
     if grid.row_count:
         yield grid
     if card.footer:
-        yield _prose(card.footer, console, QUIET)
+        yield Text(visible_lines(card.footer), style=QUIET)
 
 
 def answer(result: Result, options: Namespace) -> int:
     """Show the card, or with `--json` or `--csv` print the rows; 1 for a card that reports a failure."""
-    if form := form_of(options):
+    card, form = result.card, form_of(options)
+    if form:
         form(result.rows)
     else:
-        show(result.card)
-    return exit_codes.FAILED if result.card.failure else exit_codes.DONE
+        show(card)
+    # The reason is on stderr, unless a person sees it on the card.
+    if card.failure and (form or not sys.stdout.isatty()):
+        exit_codes.print_error(card.title)
+    return exit_codes.FAILED if card.failure else exit_codes.DONE
 
 
 def form_of(options: Namespace) -> Callable[[Sequence[Mapping[str, object]]], None] | None:
@@ -181,18 +167,17 @@ def form_of(options: Namespace) -> Callable[[Sequence[Mapping[str, object]]], No
 
 def print_data(data: Sequence[Mapping[str, object]]) -> None:
     """Print one array of objects on stdout; what a terminal cannot encode, or would obey, is escaped."""
-    text = json.dumps(list(data), ensure_ascii=not _speaks_unicode(sys.stdout), indent=2, default=str)
-    write_data(f"{text}\n", visible_json)
+    is_utf8 = (sys.stdout.encoding or "").lower() == "utf-8"
+    write_data(f"{json.dumps(data, ensure_ascii=not is_utf8, indent=2, default=str)}\n", visible_json)
 
 
 def print_csv(data: Sequence[Mapping[str, object]]) -> None:
     """Print a row for each object under the keys of all; no cell is a formula to a spreadsheet."""
+    keys = list(dict.fromkeys(key for record in data for key in record))
     text = io.StringIO(newline="")
     rows = csv.writer(text)
-    keys = list(dict.fromkeys(key for record in data for key in record))
     # For no keys, `csv` would write an empty line.
-    if keys:
-        rows.writerow(keys)
+    rows.writerows([keys] if keys else ())
     rows.writerows([csv_cell(record.get(key)) for key in keys] for record in data)
     write_data(text.getvalue(), visible_lines)
 
@@ -200,7 +185,3 @@ def print_csv(data: Sequence[Mapping[str, object]]) -> None:
 def write_data(text: str, clean: Callable[[str], str]) -> None:
     """Write to stdout: exactly in a pipe or a file, cleaned on a terminal, which would obey what a lead has written."""
     sys.stdout.write(clean(text) if sys.stdout.isatty() else text)
-
-
-def _speaks_unicode(stream: TextIO) -> bool:
-    return (stream.encoding or "").lower().replace("-", "") in {"utf8", "utf16", "utf32"}

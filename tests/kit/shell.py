@@ -64,15 +64,19 @@ class Shell:
         return await asyncio.to_thread(self.run, *words)
 
     @contextlib.asynccontextmanager
-    async def start(self, *words: str) -> AsyncIterator[Process]:
+    async def start(self, *words: str, **streams: Any) -> AsyncIterator[Process]:
         """Run `outreach WORDS…` as a process, killed at the end if it still lives.
 
         It has the real time, so a test needs the fixture `real_time`.
         """
         command = (sys.executable, "-P", "-m", "outreach_ops", *words)
         environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+        with_pipes: dict[str, Any] = {"stdin": DEVNULL, "stdout": PIPE, "stderr": PIPE, **streams}
         process = await asyncio.create_subprocess_exec(
-            *command, env=environ, cwd=self.home, stdin=DEVNULL, stdout=PIPE, stderr=PIPE
+            *command,
+            env=environ,
+            cwd=self.home,
+            **with_pipes,
         )
         try:
             yield process

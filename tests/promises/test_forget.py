@@ -115,6 +115,21 @@ async def test_the_same_delivery_does_not_bring_a_forgotten_person_back(team: Te
     assert "Ada" not in (await team.ask("replies")).shown
 
 
+async def test_forget_that_is_interrupted_in_slack_can_be_run_again(
+    team: Team, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(_settings: object) -> None:
+        raise KeyboardInterrupt
+
+    await team.deliver(interested("Ada"))
+    await team.card("Ada at Acme")
+    with monkeypatch.context() as patch:
+        patch.setattr("cli.commands.forget.open_web_api", interrupt)
+        assert (await forget(team, shell, "--yes", "--slack")).code == 130
+    assert (await forget(team, shell, "--yes", "--slack")).code == 0
+    assert not any("Ada" in message.shown for message in await team.messages() if message.alert_id)
+
+
 async def test_forget_names_what_it_could_not_reach(team: Team, shell: Shell) -> None:
     await team.deliver(interested("Ada"))
     await team.card("Ada at Acme")

@@ -111,7 +111,7 @@ async def test_an_import_that_fails_says_how_to_continue(account: Account, shell
     account.answer("POST /leads", {"error": {"message": "revoked"}}, status=401)
     failed = await shell.type(*words)
     assert (failed.code, failed.out) == (1, "")
-    assert "Run the same command again to continue" in failed.err
+    assert "Run the same command again to continue" in " ".join(failed.err.split())
     await account.recover()
     done = (await shell.type(*words, "--json")).data[0]
     assert (done["added"], done["refused"]) == (1500, 1)

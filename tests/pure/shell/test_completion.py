@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -14,15 +12,10 @@ from argcomplete.finders import CompletionFinder
 
 from cli.commands import completion
 from cli.line import words as every_word
-from tests.cli.conftest import Shell
+from tests.kit import Shell
+from tests.kit.fixtures import no_idle_waiting, shell
 
-OUTREACH = str(Path(sys.executable).with_name("outreach"))
-SCRIPT = """
-eval "$3"
-COMP_LINE=$2 COMP_POINT=${#2} COMP_TYPE=9
-_python_argcomplete "$1"
-printf '%s\\n' "${COMPREPLY[@]}"
-"""
+__all__ = ["no_idle_waiting", "shell"]
 
 
 class Finder(CompletionFinder):
@@ -33,10 +26,10 @@ class Finder(CompletionFinder):
 
 
 @pytest.fixture
-def complete(offline: Shell, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+def complete(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     """What the program answers in this process to the script of bash, after `outreach` and a text."""
 
-    def ask(typed: str, *, folder: Path = offline.home) -> list[str]:
+    def ask(typed: str, *, folder: Path | None = None) -> list[str]:
         line = f"outreach {typed}"
         environ = {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE": "1"}
         environ |= {"_ARGCOMPLETE_COMP_WORDBREAKS": " \t\n\"'@><=;|&(:", "_ARGCOMPLETE_IFS": "\n"}
@@ -44,7 +37,7 @@ def complete(offline: Shell, monkeypatch: pytest.MonkeyPatch) -> Callable[..., l
         with monkeypatch.context() as patch:
             for name, value in environ.items():
                 patch.setenv(name, value)
-            patch.chdir(folder)
+            patch.chdir(folder or shell.home)
             patch.setattr(
                 "argcomplete.autocomplete", partial(Finder(), output_stream=answer, exit_method=_stay)
             )
@@ -56,27 +49,6 @@ def complete(offline: Shell, monkeypatch: pytest.MonkeyPatch) -> Callable[..., l
 
 def _stay(code: int) -> None:
     assert code == 0
-
-
-def complete_in_bash(typed: str, *, folder: Path) -> list[str]:
-    """What bash offers after `outreach` and the text."""
-    setup = subprocess.run([OUTREACH, "completion", "bash"], capture_output=True, text=True, check=True)
-    ran = subprocess.run(
-        ["bash", "-c", SCRIPT, "_", OUTREACH, f"outreach {typed}", setup.stdout],
-        cwd=folder, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return [line.rstrip() for line in ran.stdout.splitlines() if line.strip()]
-
-
-@pytest.mark.e2e
-def test_bash_offers_what_the_program_answers(offline: Shell) -> None:
-    (offline.home / "leads.csv").touch()
-    for typed, offered in {
-        "webh": ["webhooks"],
-        "import lea": ["leads.csv"],
-        "status @": ["default"],
-    }.items():
-        assert complete_in_bash(typed, folder=offline.home) == offered
 
 
 Complete = Callable[..., list[str]]
@@ -100,17 +72,17 @@ def test_choices_options_and_events_are_offered(complete: Complete, typed: str, 
     assert offered <= set(complete(typed))
 
 
-def test_workspaces_of_the_configuration_are_offered(offline: Shell, complete: Complete) -> None:
-    file = offline.home / "outreach.toml"
+def test_workspaces_of_the_configuration_are_offered(shell: Shell, complete: Complete) -> None:
+    file = shell.home / "outreach.toml"
     file.write_text("[workspaces.acme]\n[workspaces.globex]\n")
     # To bash, a word begins anew after the @.
-    assert set(complete("status @")) == {"acme", "default", "globex"}
-    elsewhere = offline.home / "empty"
+    assert set(complete("status @")) == {"acme", "globex"}
+    elsewhere = shell.home / "empty"
     elsewhere.mkdir()
     assert complete(f"--config {file} status --workspace glo", folder=elsewhere) == ["globex"]
 
 
-def test_files_are_offered_where_a_file_is_wanted(offline: Shell, complete: Complete) -> None:
-    (offline.home / "leads.csv").touch()
+def test_files_are_offered_where_a_file_is_wanted(shell: Shell, complete: Complete) -> None:
+    (shell.home / "leads.csv").touch()
     assert complete("import lea") == ["leads.csv"]
     assert complete("sandbox --inboxes 6") == []

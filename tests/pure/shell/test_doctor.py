@@ -12,7 +12,7 @@ from cli.doctor import clock, scopes
 from sandbox.slack.web_api.methods import METHODS
 from shared.domain.card import Tone
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize(

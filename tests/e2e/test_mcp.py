@@ -12,7 +12,12 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import PROGRAM, ROOT, Shell
+from tests.e2e.conftest import PROGRAM, ROOT
+from tests.kit import Account, Shell
+from tests.kit.fixtures import account, no_idle_waiting, real_time, shell
+
+__all__ = ["account", "no_idle_waiting", "real_time", "shell"]
+pytestmark = pytest.mark.e2e
 
 COMMAND = (*PROGRAM, "mcp")
 
@@ -32,10 +37,12 @@ async def connected(mcp: ModuleType, mode: str) -> AsyncIterator[Any]:
         yield client
 
 
-@pytest.mark.parametrize("mode", [pytest.param("legacy", marks=pytest.mark.e2e), "2026-07-28"])
+@pytest.mark.usefixtures("real_time")
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 async def test_a_client_lists_tools_and_reads_and_changes_nothing(
-    mcp: ModuleType, shell: Shell, mode: str
+    mcp: ModuleType, account: Account, shell: Shell, mode: str
 ) -> None:
+    shell.use(account.environ)
     async with connected(mcp, mode) as client:
         spoken = client.protocol_version
         listed = {tool.name: tool for tool in (await client.list_tools()).tools}

@@ -7,10 +7,13 @@ import pytest
 from cli.line import split
 from cli.programs import PROGRAMS
 from shared.commands import COMMANDS
-from tests.cli.conftest import Shell
+from tests.kit import Account, Shell
 from tests.kit.docs_blocks import shell_lines
+from tests.kit.fixtures import account, no_idle_waiting, shell
 
-PROGRAMS_THAT_READ = {"completion", "manifest", "version"}
+__all__ = ["account", "no_idle_waiting", "shell"]
+
+PROGRAMS_THAT_READ = {"completion", "manifest"}
 
 
 def _reads(words: tuple[str, ...]) -> bool:
@@ -25,6 +28,9 @@ def _reads(words: tuple[str, ...]) -> bool:
 
 
 @pytest.mark.parametrize("words", [words for words in shell_lines() if _reads(words)], ids=" ".join)
-def test_a_reading_command_of_the_pages_works(shell: Shell, words: tuple[str, ...]) -> None:
-    result = shell.run(*words)
+async def test_a_reading_command_of_the_pages_works(
+    account: Account, shell: Shell, words: tuple[str, ...]
+) -> None:
+    shell.use(account.environ)
+    result = await shell.type(*words)
     assert (result.code, bool(result.out)) == (0, True), result.err

@@ -10,7 +10,10 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from tests.cli.conftest import Shell
+from tests.kit import Shell
+from tests.kit.fixtures import no_idle_waiting, real_time, shell
+
+__all__ = ["no_idle_waiting", "real_time", "shell"]
 
 MANIFEST = """
 display_information: {name: Deployer}
@@ -23,7 +26,8 @@ settings: {socket_mode_enabled: false}
 
 
 @pytest.mark.e2e
-async def test_any_bot_gets_its_command(offline: Shell, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("real_time")
+async def test_any_bot_gets_its_command(shell: Shell, tmp_path: Path) -> None:
     texts = []
 
     async def bot(request: web.Request) -> web.Response:
@@ -37,35 +41,29 @@ async def test_any_bot_gets_its_command(offline: Shell, tmp_path: Path) -> None:
     await (site := web.TCPSite(runner, "127.0.0.1", 0)).start()
     file = tmp_path / "manifest.yml"
     file.write_text(MANIFEST)
-    process = offline.spawn(
-        "slack-standin", "--manifest", str(file), "--request-url", f"{site.name}/slack/events"
-    )
-    try:
+    words = ("--manifest", str(file), "--request-url", f"{site.name}/slack/events")
+    async with shell.start("slack-standin", *words) as process, aiohttp.ClientSession() as http:
         assert process.stdout
-        body = json.loads(process.stdout.readline())
-        async with aiohttp.ClientSession() as http:
-            command = {"text": "/deploy now", "wait": 5}
-            async with http.post(f"{body['slack_control_url']}/command", json=command) as answer:
-                done = await answer.json()
+        body = json.loads(await process.stdout.readline())
+        command = {"text": "/deploy now", "wait": 5}
+        async with http.post(f"{body['slack_control_url']}/command", json=command) as answer:
+            done = await answer.json()
         assert texts == ["now"]
         assert done["ack"]["ok"], done
         process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == 0
-    finally:
-        process.kill()
-        process.communicate()
-        await runner.cleanup()
+        assert await process.wait() == 0
+    await runner.cleanup()
 
 
-def test_a_request_url_elsewhere_is_refused(offline: Shell) -> None:
-    refused = offline.run("slack-standin", "--request-url", "https://bot.example.com/slack/events")
+def test_a_request_url_elsewhere_is_refused(shell: Shell) -> None:
+    refused = shell.run("slack-standin", "--request-url", "https://bot.example.com/slack/events")
     assert refused.code == 2
     assert "this machine" in refused.err
 
 
-def test_a_manifest_of_odd_shape_is_named_with_its_place(offline: Shell, tmp_path: Path) -> None:
+def test_a_manifest_of_odd_shape_is_named_with_its_place(shell: Shell, tmp_path: Path) -> None:
     file = tmp_path / "manifest.yml"
     file.write_text("settings: {}\nfeatures: {slash_commands: [x]}")
-    refused = offline.run("slack-standin", "--manifest", str(file))
+    refused = shell.run("slack-standin", "--manifest", str(file))
     assert refused.code == 2
     assert "features.slash_commands.0" in refused.err

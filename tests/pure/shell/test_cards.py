@@ -73,12 +73,6 @@ def test_a_terminal_gets_colors_and_the_buttons_as_lines_to_type(monkeypatch: py
     assert not re.search(r"\x1b\[(\d+;)*[349][0-7]m", shown(CARD, terminal=True))
 
 
-def test_without_unicode_everything_is_ascii() -> None:
-    drawn = shown(CARD, encoding="latin-1") + shown(Card(title="T", table=TABLE), encoding="latin-1")
-    assert drawn.isascii()
-    assert "! Q3 CTO is paused" in drawn
-
-
 @given(width=st.integers(40, 200))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 def test_a_table_fits_and_no_number_in_it_is_cut(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
