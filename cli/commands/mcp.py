@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from argparse import Namespace
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
+import anyio
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
@@ -23,6 +27,7 @@ from shared.assistants.quoting import NOTICE
 from shared.assistants.session import Assistant, tools
 from shared.settings import Need, Settings, load
 
+LONGEST_LINE_BYTES = 1_000_000
 INSTRUCTIONS = f"Tools of an email outreach account, which only read. {NOTICE}"
 
 
@@ -39,8 +44,19 @@ async def _serve(settings: Settings) -> None:
             for name, workspace in settings.workspaces.items()
         }
         server = _server(Assistant(settings, contexts))
-        reading, writing = await stack.enter_async_context(stdio_server())
+        # The SDK only goes through its lines.
+        stdin = cast("anyio.AsyncFile[str]", _lines())
+        reading, writing = await stack.enter_async_context(stdio_server(stdin))
         await server.run(reading, writing, server.create_initialization_options())
+
+
+async def _lines() -> AsyncIterator[str]:
+    """The lines of stdin; the SDK's own reader would keep one without an end in memory. Raises `Failed`."""
+    read = partial(sys.stdin.buffer.readline, LONGEST_LINE_BYTES)
+    while line := await anyio.to_thread.run_sync(read, abandon_on_cancel=True):
+        if len(line) == LONGEST_LINE_BYTES:
+            raise exit_codes.Failed(f"a message has more than {LONGEST_LINE_BYTES:,} bytes")
+        yield line.decode("utf-8", "replace")
 
 
 def _server(assistant: Assistant) -> Server[Any]:

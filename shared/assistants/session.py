@@ -33,20 +33,14 @@ WORDS, WORKSPACE = "words", "workspace"
 MISFIT = f"It takes {WORDS} (what a person types after the command) and {WORKSPACE} (a name), both text."
 ONLY_READING = "Assistants can only read. A person makes changes, with a command of their own."
 
-CLIENT_READS = frozenset(
-    [
-        "list_sequences",
-        "list_leads",
-        "iter_pages",
-        "iter_leads",
-        "list_inboxes",
-        "stats",
-        "budget",
-        "counts",
-        "service_time",
-    ]
-)
-"""The client's methods that only read. They are named: one that is forgotten counts as a change."""
+CLIENT_READS = "list_sequences list_leads iter_pages iter_leads list_inboxes stats budget counts service_time"
+RECORD_READS = """
+    arrivals audit bot_is_running broken broken_since claim_counts claim_times digest_at domain_past domain_sequences
+    done_counts heard_since incidents interested_replies last_changes last_reply open_replies own_replies past period
+    reports revisions rules subscriptions summary switches timers absences domains guardrails turns changes
+"""
+READS = frozenset(f"{CLIENT_READS} {RECORD_READS}".split())
+"""What only reads, of the client and of the records. It is named: what is forgotten counts as a change."""
 
 
 class CallError(Exception):
@@ -183,18 +177,22 @@ def read_call(name: str, given: Mapping[str, Any]) -> Invocation:
     return parse(" ".join(filter(None, (name, words, workspace and f"@{workspace}"))))
 
 
-class _ReadingClient:
-    """The client with its reading methods alone: a second bar, should a command write without asking."""
+class _Reading:
+    """An object with its reading methods alone: a second bar, should a command write without asking."""
 
-    def __init__(self, client: OutreachClient) -> None:
-        self._client = client
+    def __init__(self, target: object) -> None:
+        self._target = target
 
     def __getattr__(self, name: str) -> Any:
-        if name not in CLIENT_READS:
+        if name not in READS:
             raise WouldChangeError(name)
-        return getattr(self._client, name)
+        value = getattr(self._target, name)
+        # The records have parts with acts of their own.
+        is_part = name in {"domains", "guardrails", "turns", "changes"} and not callable(value)
+        return _Reading(value) if is_part else value
 
 
 def reading_only(context: CommandContext) -> CommandContext:
-    """Return the same context, in which a request that changes something raises `WouldChangeError` instead."""
-    return replace(context, client=cast("OutreachClient", _ReadingClient(context.client)))
+    """Return the same context, in which what changes something raises `WouldChangeError` instead."""
+    client = cast("OutreachClient", _Reading(context.client))
+    return replace(context, client=client, records=cast("Any", _Reading(context.records)))

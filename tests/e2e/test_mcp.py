@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import ModuleType
@@ -17,7 +18,7 @@ from tests.kit import Account, Shell
 from tests.kit.fixtures import account, no_idle_waiting, real_time, shell
 
 __all__ = ["account", "no_idle_waiting", "real_time", "shell"]
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("real_time")]
 
 COMMAND = (*PROGRAM, "mcp")
 
@@ -37,7 +38,6 @@ async def connected(mcp: ModuleType, mode: str) -> AsyncIterator[Any]:
         yield client
 
 
-@pytest.mark.usefixtures("real_time")
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 async def test_a_client_lists_tools_and_reads_and_changes_nothing(
     mcp: ModuleType, account: Account, shell: Shell, mode: str
@@ -60,3 +60,10 @@ async def test_a_client_lists_tools_and_reads_and_changes_nothing(
     assert json.loads(data.text) == found.structured_content
     assert refused.is_error
     assert "can only read" in refused.structured_content["problem"]["why"]
+
+
+async def test_a_message_without_an_end_is_not_kept_in_memory(account: Account, shell: Shell) -> None:
+    shell.use(account.environ)
+    async with shell.start("mcp", stdin=PIPE) as process:
+        _, errors = await process.communicate(b"x" * 1_100_000)
+    assert (process.returncode, errors) == (1, b"outreach: a message has more than 1,000,000 bytes\n")

@@ -21,11 +21,10 @@ from shared.assistants.quoting import (
     quote,
     summary,
 )
-from shared.commands import COMMANDS, parse
+from shared.commands import COMMANDS
 from shared.commands.base import Result
 from shared.domain.card import Card, Fact, Row, Table, columns
-from tests.shared.assistants.injections import INJECTIONS, asked_calls
-from tests.shared.harness import CommandHarness
+from tests.pure.assistants.injections import INJECTIONS, asked_calls
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=40) | st.sampled_from(INJECTIONS),
@@ -118,30 +117,3 @@ def test_an_answer_is_bounded_and_counts_the_rows_that_it_leaves_out() -> None:
     assert 1 < len(found["rows"]) < 100
     # The bound is on text; the keys and signs of JSON come on top.
     assert len(json.dumps(found)) < 2 * MOST_TOTAL
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "status",
-        "sequences",
-        "sequences paused",
-        "inboxes",
-        "stats",
-        "leads",
-        "lead ld_3",
-        "replies",
-        "audit",
-        "whoami",
-    ],
-)
-async def test_each_own_field_of_a_command_is_one_of_its_rows(line: str, harness: CommandHarness) -> None:
-    """A field that was renamed would be quoted for ever, without anybody noticing."""
-    await harness.deliver("reply.interested", "ann@acme.com", reply="Yes", sequence="Spring")
-    await harness.say("pause sq_1")
-    asked = parse(line)
-    found = answer(asked.command, await harness.read(asked))
-    own = {*asked.command.own_fields} - {"event", "paused_until"}
-    keys = {text for row in found["rows"] for text in unquoted(row)}
-    assert own <= keys | ({"id"} if line == "stats" else set())
-    assert all(not isinstance(row.get(key), dict) for row in found["rows"] for key in own)

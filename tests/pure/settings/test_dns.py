@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shared.settings import load
-from tests.shared.settings.environments import refusal
+from tests.pure.settings.environments import refusal
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shared.settings import Need, UnknownWorkspace, load
-from tests.shared.settings.environments import refusal
+from tests.pure.settings.environments import refusal
 
 
 def test_fields_of_a_workspace_are_added_to_those_of_all(tmp_path: Path) -> None:

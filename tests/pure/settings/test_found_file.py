@@ -11,7 +11,7 @@ import pytest
 
 from shared.settings import SettingsError, load
 from shared.storage import private_file
-from tests.shared.settings.environments import GOOD
+from tests.pure.settings.environments import GOOD
 
 FILE = 'base_url = "https://elsewhere.example/v1"\n[slack]\napi_url = "https://elsewhere.example/"\n'
 SECRETS = {name: value for name, value in GOOD.items() if name != "OUTREACH_BASE_URL"}

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from shared.settings import SettingProblem, Settings, load
 from shared.settings.declarations import FIELDS, SECRETS, VARIABLES
 from shared.storage.secret_file import LARGEST_BYTES
-from tests.shared.settings.environments import ALL, GOOD, refusal
+from tests.pure.settings.environments import ALL, GOOD, refusal
 
 VALUES = {
     **{VARIABLES[path]: f"value-of-{path[-1]}" for path in SECRETS if path in VARIABLES},

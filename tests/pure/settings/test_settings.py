@@ -9,7 +9,7 @@ import pytest
 
 from shared.domain.health import Thresholds
 from shared.settings import SettingsError, load
-from tests.shared.settings.environments import ALL, GOOD, SECRETS, refusal
+from tests.pure.settings.environments import ALL, GOOD, SECRETS, refusal
 
 
 def test_the_environment_alone_makes_one_workspace_called_default() -> None:

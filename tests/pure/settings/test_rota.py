@@ -8,7 +8,7 @@ import pytest
 
 from shared.settings import Settings, load
 from shared.settings.sections import Rota
-from tests.shared.settings.environments import GOOD, refusal
+from tests.pure.settings.environments import GOOD, refusal
 
 ANN, BEN = "U0ANN00001", "U0BEN00002"
 PEOPLE = f'people = ["{ANN}", "{BEN}"]'

@@ -11,7 +11,7 @@ import pytest
 from shared.settings import load
 from shared.settings.declarations import VARIABLES
 from shared.settings.template import commented_template
-from tests.shared.settings.environments import ALL
+from tests.pure.settings.environments import ALL
 
 
 def test_the_template_is_toml_names_every_setting_and_works_when_uncommented(tmp_path: Path) -> None:
