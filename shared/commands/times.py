@@ -66,7 +66,7 @@ class Moment(Data):
             return [day for year in years if (day := _date(year, MONTHS.index(month) + 1, int(number)))]
         if self.day in DAYS:
             first = today + timedelta(days=DAYS.index(self.day) - today.weekday())
-            days = [first + timedelta(weeks=week) for week in (-2, -1, 0, 1)]
+            days = [first + timedelta(weeks=week) for week in (-1, 0, 1)]
             return [day for day in days if day != today or not self.not_today]
         if self.day in NEAR_DAYS:
             return [today + timedelta(days=NEAR_DAYS[self.day])]

@@ -74,7 +74,10 @@ def test_a_workspace_is_picked_anywhere() -> None:
         ("report 2026-01-01..2027-01-02", "at most a year"),
         ("replies 10000", "Use 1 to 9999"),
         ("stats 7x", "7d, today, yesterday, last week, this month, or FROM..TO"),
-        ("stats 7d please", "“please” isn't expected"),
+        *(
+            (f"stats {period} please", "“please” isn't expected")
+            for period in ("7d", "last-week", "last 2 weeks")
+        ),
         ("sequences pausd", "Did you mean paused?"),
         ("status now", "“now” isn't expected"),
         ("pause", "Which sequence?"),

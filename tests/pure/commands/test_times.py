@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from shared.commands import parse, render
-from shared.commands.times import Moment, range_of, read_moment
+from shared.commands.times import Moment, end_mistake, range_of, read_end, read_moment
 from shared.text.formats import show_time
 
 FRIDAY = datetime(2026, 11, 20, 15, 30, tzinfo=UTC)
@@ -32,6 +32,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
         ("friday 18:00", "2026-11-20 18:00"),
         ("next friday 18:00", "2026-11-27 18:00"),
         ("today 18:00", "2026-11-20 18:00"),
+        ("3 mar 2027", "2027-03-03 09:00"),
     ],
 )
 def test_a_moment_is_the_next_one_in_the_readers_zone(typed: str, meant: str) -> None:
@@ -105,6 +106,75 @@ def test_a_moment_of_replay_is_the_latest_one_in_the_readers_zone(typed: str, me
 )
 def test_other_words_are_no_moment(typed: str) -> None:
     assert read_moment(typed.split()) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "end", "after"),
+    [
+        ("2h", "for 2h", "2026-11-20 18:30"),
+        ("for a week", "for 7d", "2026-11-27 16:30"),
+        ("2 days", "for 2d", "2026-11-22 16:30"),
+        ("for the weekend", "until next monday", "2026-11-23 09:00"),
+        ("till tomorrow morning", "until tomorrow 09:00", "2026-11-21 09:00"),
+        *(
+            (typed, "None", "")
+            for typed in ("for", "until", "weekend", "a week", "until monday or so", "at 9:00")
+        ),
+    ],
+)
+def test_an_end_is_a_length_or_a_moment(typed: str, end: str, after: str) -> None:
+    found = read_end(typed.split())
+    assert str(found) == end
+    at = found and found.after(FRIDAY, zone=BERLIN)
+    assert (f"{at.astimezone(BERLIN):%Y-%m-%d %H:%M}" if at else "") == after
+
+
+@pytest.mark.parametrize(
+    ("typed", "problem", "near"),
+    [
+        ("friday", "“friday” needs an “until”.", "until friday"),
+        ("until tuesdya", "“tuesdya” isn't a day or time.", "until tuesday"),
+        ("til mondai", "“mondai” isn't a day or time.", "until monday"),
+        ("until monday mornnig", "“monday mornnig” isn't a day or time.", "until monday 09:00"),
+        ("for 2h x y", "“2h x y” isn't a duration.", "for 2h"),
+        ("for two hors", "“two hors” isn't a duration.", "for 2h"),
+        ("2 hors", "“2 hors” isn't a duration.", ""),
+        ("bounces are high", "“bounces are high” isn't a duration, a day or a time.", ""),
+        ("until", "Until when?", ""),
+        ("for", "For how long?", ""),
+    ],
+)
+def test_words_that_tell_no_end_are_answered_with_the_nearest(typed: str, problem: str, near: str) -> None:
+    mistake = end_mistake(typed.split())
+    assert mistake.problem == problem
+    assert mistake.hint.startswith(f"Did you mean `{near}`?" if near else "Use `for 2h`")
+
+
+@pytest.mark.parametrize(
+    ("period", "name", "full", "before"),
+    [
+        ("", "last 30 days", "22 October to 19 November", "17 September to 16 October"),
+        ("7d", "last 7 days", "14 to 19 November", "7 to 13 November"),
+        ("today", "today so far", "None", "Friday 13 November"),
+        (
+            "2026-11-12..2026-11-20",
+            "2026-11-12 to 2026-11-20",
+            "12 to 19 November",
+            "29 October to 6 November",
+        ),
+        ("2026-11-18..2026-11-19", "2026-11-18 to 2026-11-19", "18 to 19 November", "11 to 12 November"),
+        ("last week", "last week (9 to 15 November)", "9 to 15 November", "2 to 8 November"),
+    ],
+)
+def test_full_days_are_compared_with_as_many_on_the_same_weekdays(
+    period: str, name: str, full: str, before: str
+) -> None:
+    days = range_of(period, date(2026, 11, 20))
+    assert (days.name, str(days.full), str(days.before)) == (name, full, before)
+    assert days.running is (days.end == date(2026, 11, 20))
+    first, after = days.moments(BERLIN)
+    assert (after - first).days == (days.end - days.start).days + 1
+    assert f"{first.astimezone(BERLIN):%Y-%m-%d %H:%M}" == f"{days.start} 00:00"
 
 
 @pytest.mark.parametrize(
