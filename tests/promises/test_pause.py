@@ -100,25 +100,15 @@ async def test_a_resume_ends_the_timer_too(team: Team) -> None:
     assert await team.account.is_paused(NAME), "somebody else's pause has no end"
 
 
-def at_nine(day: datetime) -> datetime:
+def tomorrow_at_nine() -> datetime:
+    day = moment().astimezone() + timedelta(days=1)
     return day.replace(hour=9, minute=0, second=0, microsecond=0)
 
 
-def next_weekday(number: int) -> datetime:
-    """The next such day after today; 0 is a Monday."""
-    today = moment().astimezone()
-    return today + timedelta(days=(number - today.weekday() - 1) % 7 + 1)
-
-
 ENDS = {
-    "for 2h": lambda: moment() + timedelta(hours=2),
-    "2h": lambda: moment() + timedelta(hours=2),
     "for 90 minutes": lambda: moment() + timedelta(minutes=90),
     "for a week": lambda: moment() + timedelta(days=7),
-    "until tomorrow morning": lambda: at_nine(moment().astimezone() + timedelta(days=1)),
-    "until monday 9am": lambda: at_nine(next_weekday(0)),
-    "til friday": lambda: next_weekday(4),
-    "for the weekend": lambda: next_weekday(0),
+    "until tomorrow morning": tomorrow_at_nine,
 }
 
 
@@ -128,12 +118,7 @@ async def test_the_end_of_a_pause_is_understood(account: Account, shell: Shell, 
     run = await shell.type("pause", NAME, *words.split(), "--json")
     assert run.code == 0, run.err
     (paused,) = run.data
-    # A weekday ends a pause at the start of that day, whose hour this test leaves open.
-    end, expected = datetime.fromisoformat(paused["paused_until"]), ENDS[words]()
-    if words in {"til friday", "for the weekend"}:
-        assert end.astimezone().date() == expected.date()
-    else:
-        assert abs(end - expected) < timedelta(minutes=1)
+    assert abs(datetime.fromisoformat(paused["paused_until"]) - ENDS[words]()) < timedelta(minutes=1)
 
 
 async def test_a_person_in_slack_is_asked_in_their_own_time_zone(team: Team) -> None:
@@ -151,18 +136,12 @@ async def test_a_person_in_slack_is_asked_in_their_own_time_zone(team: Team) -> 
     assert await team.until(lambda: is_active(team))
 
 
-@pytest.mark.parametrize("words", ["for tuesdya", "until the cows come home", "bounces are high", "for -2h"])
+@pytest.mark.parametrize("words", ["until the cows come home", "bounces are high"])
 async def test_a_word_that_is_no_time_is_refused_and_is_no_reason(team: Team, words: str) -> None:
     answer = await team.ask(f'pause "{NAME}" {words}')
     assert words.rsplit(maxsplit=1)[-1] in answer.shown or words in answer.shown
     assert await is_active(team)
     assert not any(label.startswith("Pause ") for label in answer.buttons), "no button offers less"
-
-
-async def test_a_word_that_is_nearly_a_day_is_answered_with_the_day(team: Team) -> None:
-    answer = await team.ask(f'pause "{NAME}" until tuesdya')
-    assert "tuesday" in answer.shown.lower()
-    assert await is_active(team)
 
 
 async def test_a_reason_follows_its_word_and_is_kept(team: Team) -> None:

@@ -31,8 +31,10 @@ from shared.api.event_kinds import DNS, PAUSED
 from shared.api.events import Event, EventLead
 from shared.api.models import Inbox
 from shared.commands.errors import error_card
+from shared.commands.pause import Pause
+from shared.commands.undo import UndoChange
 from shared.domain.alert import Alert
-from shared.domain.card import Card
+from shared.domain.card import Button, Card, Typed
 from shared.domain.health import DEFAULT
 from shared.domain_health.report import (
     Check,
@@ -50,6 +52,7 @@ from shared.store.alerts import Due
 from shared.store.messages import Post
 from tests.kit.picture import notification, picture
 
+PAUSE = Event(kind=PAUSED, domain="mail.example", reason="bounce_rate")
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 END = (NOON + timedelta(hours=4, minutes=31)).timestamp()
 MONDAY = (NOON + timedelta(days=3)).timestamp()
@@ -100,16 +103,23 @@ def whole(kind: str = "reply.interested", **state: Any) -> Message:
     return card_blocks.render(cards.card(alert(kind, **state)))
 
 
+POST = Post(
+    id=1, dedupe="", tried_until=None, workspace="default", channel="C1", kind="alert", alert_id="al_1", note="",
+    bundle="", thread_ts="1.0", ts="2.0", version=0, attempts=1, lookups=0, created_at=0.0, condensed=False, mention="",
+)  # fmt: skip
+
+
 def posted(kind: str, *alerts: Alert, note: Card | None = None, mention: str = "S1") -> Message:
     """A message of the bot about these alerts."""
+    noted = {
+        "note": cards.write_note(note) if note else "",
+        "condensed": note is not None,
+        "mention": mention,
+    }
     posts = [
-        Post(
-            id=n, dedupe="", tried_until=None, workspace="default", channel="C1", kind=kind, alert_id=one.id,
-            note=cards.write_note(note) if note else "", bundle="", thread_ts="1.0", ts="2.0", version=0,
-            attempts=1, lookups=0, created_at=0.0, condensed=note is not None, mention=mention, alert=one,
-        )
+        replace(POST, id=n, kind=kind, alert_id=one.id, alert=one, **noted)  # type: ignore[arg-type] # one each
         for n, one in enumerate(alerts)
-    ]  # fmt: skip
+    ]
     return cards.message(posts)
 
 
@@ -201,6 +211,16 @@ def records(**changed: Any) -> Message:
     )
 
 
+def dns_again(value: Value, *problems: CheckReport) -> Message:
+    """The message in the thread when the DNS of a domain changes again."""
+    good = CheckReport(check=Check.DMARC, value=Value.GOOD, code=Code.FINE)
+    after = replace(broken(), value=value, code=Code.FINE if value is Value.GOOD else Code.MISSING)
+    change = DomainChange(domain="mail.example", check=Check.DMARC, at=NOON, before=good, after=after)
+    report = DomainReport(domain="mail.example", checks=problems)
+    again = cards.dns_update("mail.example", [change], report, after=timedelta(hours=2))
+    return card_blocks.render_condensed(again)
+
+
 BY_ANN = Now(status="active", by="@ann")
 REPLIES: dict[str, Callable[[], Message]] = {
     **{f"reply, {name}": partial(whole, **state) for name, state in STATES.items()},
@@ -228,6 +248,23 @@ OTHERS: dict[str, Callable[[], Message]] = {
     "reminder of a domain, recovered": lambda: posted(
         "unacknowledged", replace(alert(), recovered_at=AT), note=Card("x.example has been paused for 5 min")
     ),
+    "not done": lambda: posted("unfinished", alert(**CLAIMED), note=Card("Not done"), mention="U1"),
+    "not done, which another has": lambda: posted(
+        "unfinished", alert(**{**CLAIMED, "claimed_by": "U2"}), note=Card("Not done"), mention="U1"
+    ),
+    "turn": lambda: posted(
+        "turn", alert(waiting_since=1.0, owner="U1ANN"), note=Card("Turn"), mention="U1ANN"
+    ),
+    "turn, passed on": lambda: posted(
+        "turn", alert(waiting_since=1.0, owner="U2BEN"), note=Card("Turn"), mention="U1ANN"
+    ),
+    "several bounces": lambda: posted("alert", *[alert("lead.bounced")] * 2, mention=""),
+    "a domain in a list": lambda: card_blocks.render_condensed(
+        listed(cards.card(Alert(id="al_1", event=PAUSE)))
+    ),
+    "DNS, changed again": lambda: dns_again(Value.GOOD, broken()),
+    "DNS, broken further": lambda: dns_again(Value.PROBLEM, broken()),
+    "DNS, good after that": lambda: dns_again(Value.GOOD),
     "until when": lambda: card_blocks.render(
         dispatch.snooze_choices(OnAlert(verb="snooze", alert="al_1"), UTC)
     ),
@@ -347,6 +384,43 @@ def test_the_details_show_the_whole_reply_and_every_act(name: str, snapshot: Sna
     # Nothing that the card offers is missing.
     offered = {one.label for one in cards.card(given_alert).buttons}
     assert offered - {"Details …"} <= {one.label for one in details.buttons}
+
+
+def test_a_link_to_answer_names_its_alert_for_thirty_days_and_by_a_known_secret() -> None:
+    given = alert()
+    token, at = given.mail_link.rpartition("/")[2], given.received_at
+    changed = replace(CARDS, secrets=("new", "secret"))
+    month = 30 * 86_400
+    assert CARDS.read_token(token, now=at + month - 1) == changed.read_token(token, now=at) == "al_1"
+    others = replace(CARDS, secrets=("new",))
+    refused = (CARDS.read_token(token, now=at + month), others.read_token(token, now=at))
+    assert {*refused, CARDS.read_token(f"{token}x", now=at), CARDS.read_token("", now=at)} == {""}
+
+
+def test_a_note_keeps_what_its_buttons_do() -> None:
+    actions = (
+        OnAlert(verb="claim", alert="al_1"),
+        Pause(target=("Q3",)),
+        UndoChange(change=7),
+        Typed("odd 1"),
+    )
+    buttons = (*(Button("Do", action) for action in actions), Button("Look", url="https://x.example"))
+    card = Card("Title", text=("text",), buttons=buttons)
+    read = cards.read_note(cards.write_note(card))
+    assert (read.title, read.text) == ("Title", ("text",))
+    assert [button.action for button in read.buttons] == [*actions, None]
+    assert cards.restated(cards.write_note(card)) == Card("Title")
+
+
+def test_a_message_carries_the_ids_of_its_alerts() -> None:
+    def of(kind: str, *names: str) -> dict[str, Any]:
+        return cards.payload([replace(POST, kind=kind, alert_id=name) for name in names])
+
+    key = {"key": POST.key}
+    assert of("alert", "al_1") == key | {"alert_id": "al_1"}
+    assert of("alert", "al_1", "al_2") == key | {"alert_id": "al_1", "alert_ids": ["al_1", "al_2"]}
+    assert of("current", "al_1") == key | {"again_of": "al_1"}
+    assert of("reminder", "al_1") == key
 
 
 @settings(max_examples=8, deadline=None)
