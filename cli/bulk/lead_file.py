@@ -40,7 +40,6 @@ TITLES = {
 _ADDRESS = re.compile(r"(?=.{6,254}$)[^\s@<>(),:;\\\"\[\]\x00-\x1f]{1,64}@(?:\w[\w-]*\.)+[^\W\d_][\w-]+")
 UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 """The character in place of bytes that aren't text in the file's encoding."""
-_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 class LeadRow(NamedTuple):
@@ -159,11 +158,12 @@ def _guess_encoding(start: bytes) -> str:
     for mark, name in BYTE_ORDER_MARKS.items():
         if start.startswith(mark):
             return name
-    # Incrementally, since the sample may end within a character.
-    text = codecs.getincrementaldecoder("utf-8")("replace").decode(start)
-    # A damaged byte here and there doesn't make a UTF-8 file another.
-    damaged, foreign = text.count(UNREADABLE), len(_BEYOND_ASCII.findall(text))
-    return "utf-8" if foreign >= 3 * damaged else "cp1252"
+    try:
+        # Incrementally, since the sample may end within a character.
+        codecs.getincrementaldecoder("utf-8")().decode(start)
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8"
 
 
 def _assign_fields(

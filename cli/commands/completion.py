@@ -1,4 +1,4 @@
-"""`outreach completion SHELL`: the script for Tab completion of commands, options, files, events and workspaces.
+"""`outreach completion SHELL`: the script for Tab completion of commands, options, files and events.
 
 At each Tab the script runs `outreach` with the line in the environment, and `complete` answers, without the service.
 """
@@ -40,13 +40,11 @@ def complete() -> None:
 def parser_of(line: Line) -> ArgumentParser:
     """The parser of what follows the line's word, or of the word itself."""
     word = lines.find_word(line.word)
-    earlier, _ = lines.parser_of(None).parse_known_args(line.before)
     parser = lines.parser_of(word)
-    parser.set_defaults(config=earlier.config, workspace=earlier.workspace)
     completers: dict[str, Completer] = {
         name: FilesCompleter() for name in ("config", "file", "report", "svg")
     }
-    completers |= {"events": lambda **_: _EVENTS, "workspace": _workspaces, "words": _named_workspaces}
+    completers["events"] = lambda **_: _EVENTS
     if word is None or word.name == "help":
         completers["words"] = lambda **_: lines.words()
     for action in parser._actions:  # noqa: SLF001 # argparse has no public way to list them
@@ -54,17 +52,3 @@ def parser_of(line: Line) -> ArgumentParser:
             # Where argcomplete looks for it; without one it would offer files.
             vars(action)["completer"] = completers.get(action.dest, lambda **_: ())
     return parser
-
-
-def _named_workspaces(*, prefix: str, parsed_args: Namespace, **_: object) -> Iterable[str]:
-    return [f"@{name}" for name in _workspaces(parsed_args=parsed_args)] if prefix.startswith("@") else ()
-
-
-def _workspaces(*, parsed_args: Namespace, **_: object) -> Iterable[str]:
-    from shared.settings import SettingsError, load
-
-    try:
-        return load(config=parsed_args.config).workspaces
-    # An error would be printed into the line that is being typed.
-    except (SettingsError, OSError):
-        return ()

@@ -51,20 +51,15 @@ def run(options: Namespace) -> int:
 
 def _status(url: URL) -> Result:
     state, database = _state(url), url.render_as_string(hide_password=True)
-    tone, standing = Tone.INFO, f"{state.revision}, the newest"
-    if not state.revision:
-        standing = "empty. The bot creates it at its first start."
-    elif state.problem:
-        tone, standing = Tone.BAD, f"{state.revision}. {state.problem}"
-    elif state.revision == migrate.HEAD:
-        tone = Tone.GOOD
-    else:
-        standing = f"{state.revision}; upgraded to {migrate.HEAD} at the next start, or by `outreach database upgrade`"
-    facts = [Fact("Database", database), Fact("Schema", standing, tone=tone)]
+    standing = f"{state.revision or 'empty'}; upgraded to {migrate.HEAD} at the bot's next start"
+    if state.revision == migrate.HEAD or state.problem:
+        standing = f"{state.revision}. {state.problem or 'It is the newest.'}"
+    facts = [Fact("Database", database), Fact("Schema", standing)]
     facts += [Fact("Made by version", state.made_by)] if state.made_by else []
     row = {"database": database, "schema": state.revision, "newest": migrate.HEAD, "made_by": state.made_by}
-    title, failed = "The bot's database", tone is Tone.BAD
-    return Result(card=Card(title=title, tone=tone, facts=tuple(facts), failure=failed), rows=(row,))
+    tone, failed = Tone.BAD if state.problem else Tone.GOOD, bool(state.problem)
+    card = Card(title="The bot's database", tone=tone, facts=tuple(facts), failure=failed)
+    return Result(card=card, rows=(row,))
 
 
 def _state(url: URL) -> migrate.SchemaState:

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import signal
 import sys
-import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 ENDING = (signal.SIGINT, signal.SIGTERM)
 REPEAT_SECONDS = 0.5
 """A signal within so many seconds is the same one again: `timeout` and terminals signal a process and its group."""
-EVERY_SECONDS = 5.0
-"""Without a terminal, a line of progress is written so often."""
 
 
 def attended() -> bool:
@@ -86,32 +83,25 @@ class Show(Protocol):
 
 @contextlib.contextmanager
 def progress_bar(what: str = "leads") -> Iterator[Show]:
-    """Show the progress of a long job on stderr: a bar on a terminal, a line every few seconds elsewhere."""
+    """Show the progress of a long job on stderr, where that is a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    shown_at = time.monotonic()
-    is_bar = sys.stderr.isatty()
-    story = TextColumn("{task.description}", markup=False)
     # Transient: what remains on the screen is the result.
     bar = Progress(
         BarColumn(bar_width=20),
-        story,
+        TextColumn("{task.description}", markup=False),
         TimeRemainingColumn(),
         console=Console(file=sys.stderr, highlight=False),
         transient=True,
-        disable=not is_bar,
+        disable=not sys.stderr.isatty(),
     )
     task = bar.add_task("", total=None)
 
     def show(count: int, *, part: float | None = None, detail: str = "") -> None:
-        nonlocal shown_at
         # `12,000 rows; 11,900 added`
         text = "; ".join(filter(None, (f"{count:,} {what}", detail)))
         bar.update(task, total=count / part if part else None, completed=count, description=text)
-        if not is_bar and time.monotonic() - shown_at >= EVERY_SECONDS:
-            shown_at = time.monotonic()
-            print(text, file=sys.stderr, flush=True)
 
     with bar:
         yield show

@@ -35,14 +35,6 @@ _WORDS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str],
     (ConnectionRefusedError, "connection refused"),
     ((ConnectionResetError, BrokenPipeError), "the connection was lost"),
 )
-_WORDS_BY_NAME = {
-    "ClientConnectorDNSError": "the host name can't be resolved",
-    "ClientConnectorCertificateError": "the TLS certificate is not valid",
-    "ServerDisconnectedError": "the connection was lost",
-    "ClientPayloadError": "the response was incomplete",
-    "InvalidURL": "the address is not valid",
-}
-"""The errors of aiohttp, by which Slack is asked; it is not imported for them."""
 ENCODING = "gzip"
 GZIP_WINDOW = 16 + zlib.MAX_WBITS
 """The format of gzip, as zlib.h names it."""
@@ -207,11 +199,10 @@ def cause(error: Exception) -> str:
 
 def describe_network_error(error: BaseException, *, default: str = "the connection failed") -> str:
     """Describe the failure in words: by the error itself, or by one that led to it."""
-    names = [kind.__name__ for kind in type(error).__mro__]
     earlier: BaseException | None = error
     while earlier is not None:
         for kinds, words in _WORDS:
             if isinstance(earlier, kinds):
                 return words
         earlier = getattr(earlier, "os_error", None) or earlier.__cause__ or earlier.__context__
-    return next((_WORDS_BY_NAME[name] for name in names if name in _WORDS_BY_NAME), default)
+    return default

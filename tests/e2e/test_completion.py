@@ -34,6 +34,5 @@ def test_bash_offers_what_the_program_answers(tmp_path: Path) -> None:
     for typed, offered in {
         "webh": ["webhooks"],
         "import lea": ["leads.csv"],
-        "status @": ["default"],
     }.items():
         assert complete_in_bash(typed, folder=tmp_path) == offered

@@ -72,16 +72,6 @@ def test_choices_options_and_events_are_offered(complete: Complete, typed: str, 
     assert offered <= set(complete(typed))
 
 
-def test_workspaces_of_the_configuration_are_offered(shell: Shell, complete: Complete) -> None:
-    file = shell.home / "outreach.toml"
-    file.write_text("[workspaces.acme]\n[workspaces.globex]\n")
-    # To bash, a word begins anew after the @.
-    assert set(complete("status @")) == {"acme", "globex"}
-    elsewhere = shell.home / "empty"
-    elsewhere.mkdir()
-    assert complete(f"--config {file} status --workspace glo", folder=elsewhere) == ["globex"]
-
-
 def test_files_are_offered_where_a_file_is_wanted(shell: Shell, complete: Complete) -> None:
     (shell.home / "leads.csv").touch()
     assert complete("import lea") == ["leads.csv"]
