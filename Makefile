@@ -9,7 +9,7 @@ BIN := .venv/bin
 RUN := .venv/.run.stamp
 DEV := .venv/.dev.stamp
 # Each process loads all tests, for four seconds of a processor; four keep two cores busy, since some of them wait.
-TESTS := -n 4 --dist worksteal --ignore=tests/e2e -p no:schemathesis
+TESTS := -n 6 --dist worksteal --ignore=tests/e2e -p no:schemathesis
 # Moments at which dates go wrong, each in a zone: Mondays, months, years and leap days that begin or end while the
 # tests run, and the nights of both changes of clocks.
 MOMENTS := 2026-11-23T00:05:00+00:00@UTC 2026-11-21T23:59:40-03:30@America/St_Johns \

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-from collections.abc import AsyncIterator, Mapping
+import sys
+import traceback
+from collections.abc import AsyncIterator, Iterator, Mapping
+from concurrent.futures.thread import _worker
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,6 +41,37 @@ def _inks(strip: Strip) -> str:
     ]
     changes = "".join(ink for ink, _ in itertools.groupby(ink for ink in inks if ink not in {"", "t"}))
     return f"<{changes}>" if changes else ""
+
+
+def _threads_work() -> bool:
+    """Whether a thread of a pool does something: one that waits for work stands in the pool's own loop."""
+    return any(
+        frame.f_code is not _worker.__code__
+        for frame in sys._current_frames().values()
+        if any(outer.f_code is _worker.__code__ for outer, _ in traceback.walk_stack(frame))
+    )
+
+
+async def wait_for_turns(min_sleep: float = 0, max_sleep: float = 1) -> None:
+    """Wait until the loop and the threads have nothing to do at three looks.
+
+    Textual waits, at each key, until the process uses less than a twentieth of a core for 20 ms: with a bot beside
+    it that took most of a second, in which the machine slept. What a timer brings later is waited for by its words.
+    """
+    loop: Any = asyncio.get_running_loop()
+    end, quiet = loop.time() + max_sleep, 0
+    while quiet < 3 and loop.time() < end:
+        await asyncio.sleep(0.001)
+        quiet = 0 if loop._ready or _threads_work() else quiet + 1
+
+
+@contextlib.contextmanager
+def quick_keys() -> Iterator[pytest.MonkeyPatch]:
+    """Have keys wait for the loop instead of for an idle process."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("textual.app.wait_for_idle", wait_for_turns)
+        patched.setattr("textual.pilot.wait_for_idle", wait_for_turns)
+        yield patched
 
 
 class Screen:
@@ -94,9 +128,13 @@ class Screen:
         app = self._pilot.app
         # A dialog takes the focus some turns of the loop after it opened: what comes before that is lost.
         await until(lambda: isinstance(app.focused, Input), "a line to type in")
+        line = app.focused
+        assert isinstance(line, Input)
         with app._context():
             assert app._driver
             app._driver.send_message(events.Paste(text))
+        await until(lambda: text in line.value, "the text in the line")
+        with app._context():
             await self._pilot.pause()
 
     async def refresh(self) -> None:
@@ -128,21 +166,30 @@ class Screen:
         """The screen with its inks, once keys, commands and readings are through and two looks show the same."""
         app, before = self._pilot.app, ""
         # The other workers read on and on: the queue of replies, and who may do what with them.
-        endless = {"replies", "permission", "commands"}
+        endless = {"replies", "permission"}
         with app._context():  # a pause draws what is due
             while True:
-                # A dialog may open while its worker is waited for, which then waits for the answer.
-                asks = {"acts"} if isinstance(app.screen, ModalScreen) else set[str]()
+                # A dialog is opened by a worker, which then waits for the answer.
+                asks = {"acts", "commands"} if isinstance(app.screen, ModalScreen) else set[str]()
                 is_working = any(
                     not one.is_finished for one in app.workers if one.group not in endless | asks
                 )
                 await self._pilot.pause(0.02)
-                if is_working:
+                await wait_for_turns()
+                if is_working or "Loading…" in self.text or self._reads_soon():
                     continue
                 if self.text == before:
                     assert "Internal error" not in before, before
                     return self.inked
                 before = self.text
+
+    def _reads_soon(self) -> bool:
+        """Whether a source is being read, or is about to be: after a change, what it changed."""
+        app = self._pilot.app
+        assert isinstance(app, DashboardApp)
+        poller = app.state.feed._poller if app.state.feed else None
+        soon = asyncio.get_running_loop().time() + 0.1
+        return any(due < soon for due in poller._due.values()) if poller else False
 
     async def until(self, words: str) -> str:
         """Wait until these words are on the screen; the whole of it."""
@@ -190,9 +237,9 @@ async def open_screen(
             opened.set_result(pilot)
             await over.wait()
 
-    patched = pytest.MonkeyPatch()
+    stack = contextlib.ExitStack()
     # In place of a terminal: everything else is what `outreach dashboard` runs.
-    patched.setattr(run, "_run_until_exit", drive)
+    stack.enter_context(quick_keys()).setattr(run, "_run_until_exit", drive)
     load = partial(shared_settings.load, environ=environ)
     replies = open_replies if bot else None
     dashboard = run.run_dashboard(
@@ -208,4 +255,4 @@ async def open_screen(
     finally:
         over.set()
         assert await running == 0
-        patched.undo()
+        stack.close()

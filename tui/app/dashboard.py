@@ -411,7 +411,10 @@ class DashboardApp(ErrorBoundary, App[int]):
         if wanted is None:
             self.toast(f"“{text.strip()}” isn't a time in the past.", severity="warning")
         else:
-            self._work(partial(self._move, lambda replay: replay.seek(wanted), wanted), group="replay")
+            self._work(
+                partial(self._move, lambda replay: replay.seek(wanted, now=self.now()), wanted),
+                group="replay",
+            )
 
     async def _move(self, move: Callable[[Replay], Replay], wanted: datetime | None = None) -> None:
         state, now = self.state, self.now()

@@ -48,11 +48,9 @@ class Replay:
     def step(self, by: int) -> Replay:
         return replace(self, place=min(max(self.place + by, 0), len(self.moments)))
 
-    def seek(self, wanted: datetime) -> Replay:
-        """The moment nearest to a time; now, when that is later than all that was kept."""
-        if not self.moments or wanted > self.moments[-1]:
-            return replace(self, place=len(self.moments))
-        distances = [abs((moment - wanted).total_seconds()) for moment in self.moments]
+    def seek(self, wanted: datetime, *, now: datetime) -> Replay:
+        """The moment nearest to a time, of those that were kept and now."""
+        distances = [abs(moment - wanted) for moment in (*self.moments, now)]
         return replace(self, place=distances.index(min(distances)))
 
     def missed(self, wanted: datetime, *, now: datetime) -> str:

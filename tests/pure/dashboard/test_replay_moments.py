@@ -86,12 +86,13 @@ def test_steps_end_at_the_first_moment_and_at_now() -> None:
         (40, 1, ""),
         (80, 1, ""),
         (120, 2, ""),
-        (121, 3, "No data at 11:01. This is now."),
+        (149, 2, "No data at 11:29. This is 11:00, the nearest moment with data."),
+        (151, 3, "No data at 11:31. This is now."),
         (160, 3, ""),
     ],
 )
 def test_the_nearest_moment_is_shown_and_said_where_it_is_far(minutes: int, place: int, said: str) -> None:
     wanted = HOURS[0] + timedelta(minutes=minutes)
-    found = Replay(moments=HOURS, place=0).seek(wanted)
+    found = Replay(moments=HOURS, place=0).seek(wanted, now=NOON)
     assert (found.place, found.missed(wanted, now=NOON)) == (place, said)
-    assert Replay(moments=(), place=0).seek(wanted).live
+    assert Replay(moments=(), place=0).seek(wanted, now=NOON).live
