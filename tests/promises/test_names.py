@@ -7,46 +7,16 @@ import pytest
 from tests.kit import Shell, Team
 
 
-async def paused(team: Team) -> set[str]:
-    return {one["id"] for one in await team.account.sequences() if one["status"] == "paused"}
-
-
-@pytest.mark.parametrize(
-    ("words", "name"),
-    [
-        ("fintech", "Fintech ops leaders"),
-        ("FINTECH OPS LEADERS", "Fintech ops leaders"),
-        ("recr", "Recruiters Singapore"),
-        ("dach", "Manufacturing DACH"),
-        ("sq_h6h72fs8", "West Coast startups"),
-    ],
-    ids=["word", "other case", "beginning", "last word", "id"],
-)
-async def test_a_sequence_is_found_by_id_name_word_or_beginning(team: Team, words: str, name: str) -> None:
-    await team.ask(f"pause {words}")
-    assert await team.account.is_paused(name)
-
-
-@pytest.mark.parametrize(
-    "words",
-    ["nothing-like-this", "rec", "it", "sq_62k", "sq_", "leaders ops"],
-    ids=["no name", "three letters", "it", "half an id", "no id", "other order"],
-)
 @pytest.mark.parametrize("command", ["pause", "resume"])
-async def test_a_sequence_that_is_not_there_changes_nothing(team: Team, command: str, words: str) -> None:
+async def test_a_sequence_that_is_not_there_changes_nothing(team: Team, command: str) -> None:
     before = await team.account.sequences()
-    answer = await team.ask(f"{command} {words}")
-    assert words in answer.shown
+    answer = await team.ask(f"{command} fintec opps")
+    assert "fintec opps" in answer.shown
+    assert "Fintech ops leaders" in answer.shown, "the nearest"
     assert await team.account.sequences() == before
 
 
-async def test_the_nearest_names_are_suggested(team: Team) -> None:
-    answer = await team.ask("pause fintec opps")
-    assert "Fintech ops leaders" in answer.shown
-    assert not await team.account.is_paused("Fintech ops leaders")
-
-
-@pytest.mark.parametrize("words", ["Webinar follow-up", "webinar", "saas", "founders"])
+@pytest.mark.parametrize("words", ["Webinar follow-up", "saas"])
 async def test_a_name_that_several_have_is_asked_about_with_their_ids(team: Team, words: str) -> None:
     sequences = await team.account.sequences()
     answer = await team.ask(f"pause {words}")
@@ -84,29 +54,3 @@ async def test_letters_that_changed_places_are_the_nearest_command(team: Team, s
     assert answer.buttons[0] == "Status"
     shell.use(team.account.environ)
     assert "Did you mean “outreach status”?" in (await shell.type("stauts")).err
-
-
-@pytest.mark.parametrize(
-    ("alias", "command"),
-    [
-        ("stop fintech", "pause fintech"),
-        ("log", "audit"),
-        ("open", "replies"),
-        ("bounces", "domains"),
-        ("guard", "guardrails"),
-        ("hi", "help"),
-        ("?", "help"),
-    ],
-)
-async def test_an_alias_does_what_its_command_does(team: Team, alias: str, command: str) -> None:
-    by_alias = await team.ask(alias)
-    if command.startswith("pause"):
-        assert await team.account.is_paused("Fintech ops leaders")
-    else:
-        assert by_alias.title == (await team.ask(command)).title
-
-
-async def test_unpause_resumes(team: Team) -> None:
-    await team.ask("pause fintech")
-    await team.ask("unpause fintech")
-    assert not await team.account.is_paused("Fintech ops leaders")

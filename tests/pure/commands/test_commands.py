@@ -55,6 +55,18 @@ def test_a_name_may_contain_what_an_end_begins_with(line: str) -> None:
     assert target_of('pause "Plan for 2h"') == ("Plan for 2h",)
 
 
+@pytest.mark.parametrize(
+    ("alias", "command"),
+    [
+        ("stop", "pause"), ("unpause", "resume"), ("log", "audit"), ("open", "replies"), ("bounces", "domains"),
+        ("guard", "guardrails"), ("hi", "help"), ("?", "help"),
+    ],
+)  # fmt: skip
+def test_an_alias_is_its_command(alias: str, command: str) -> None:
+    words = " fintech" if command in {"pause", "resume"} else ""
+    assert parse(f"{alias}{words}").arguments == parse(f"{command}{words}").arguments
+
+
 def test_a_workspace_is_picked_anywhere() -> None:
     assert parse("@acme pause sq_1").workspace == "acme"
     assert read("pause sq_1 @acme for 2h") == Pause(target=("sq_1",), end=End(duration=timedelta(hours=2)))

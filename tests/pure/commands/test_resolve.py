@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,6 +35,42 @@ def test_invisible_characters_are_ignored() -> None:
 
 def test_a_whole_name_wins_over_a_longer_one_that_begins_so() -> None:
     assert resolve_sequence(ALL, ["Q3", "CTO"]).only == CTOS
+
+
+LISTED = (
+    *(
+        Sequence(id=f"sq_62{n}", name=name)
+        for n, name in enumerate(("Fintech ops leaders", "Recruiters Singapore"))
+    ),
+    *(Sequence(id=f"sq_7{n}", name=f"SaaS founders, {place}") for n, place in enumerate(("US", "EU"))),
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("fintech", "sq_620"),
+        ("FINTECH OPS LEADERS", "sq_620"),
+        ("recr", "sq_621"),
+        ("singapore", "sq_621"),
+        ("sq_71", "sq_71"),
+        *((words, "") for words in ("nothing-like-this", "rec", "it", "sq_6", "sq_", "leaders ops", "saas")),
+    ],
+)
+def test_a_sequence_is_found_by_id_name_word_or_beginning(words: str, found: str) -> None:
+    match = resolve_sequence(LISTED, words.split())
+    assert (match.only.id if match.only else "") == found
+
+
+def test_of_several_that_fit_none_is_meant_and_the_nearest_of_a_misspelled_name_is_named() -> None:
+    def offered(*words: str) -> list[str]:
+        return [
+            button.line
+            for button in resolve_sequence(LISTED, words).card(lambda one: Pause(target=(one,))).buttons
+        ]
+
+    assert offered("saas") == ["pause sq_70", "pause sq_71"]
+    assert offered("fintec", "opps") == ["pause sq_620"]
 
 
 names = st.text(min_size=1, max_size=15)
