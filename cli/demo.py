@@ -71,10 +71,6 @@ SETTLE_SECONDS = 30.0
 Message = Mapping[str, Any]
 
 
-class Missing(Exception):
-    """A card or a button that the story waited for didn't come."""
-
-
 async def run_demo(*, headless: bool, seconds: float | None, speed: float, scenario: str) -> int:
     """Run the demo until it is stopped or `seconds` have passed; 1 if an alert was lost or doubled."""
     with stopping(signal.SIGHUP) as stop:
@@ -339,17 +335,15 @@ class Story:
 
     async def play(self) -> None:
         """Play it to the end. Where something didn't come it says so, and the demo goes on without the story."""
-        if not self._installation.has_story:
-            return
         try:
-            await self._calm_minute()
-            await self._domain_sinks()
-            await self._reply_is_claimed()
-            await self._guardrail_pauses()
-        except (Missing, aiohttp.ClientError, TimeoutError) as error:
+            await self._play()
+        except (aiohttp.ClientError, TimeoutError) as error:
             self._say(f"The story stops here: {str(error) or 'no answer'}. The demo goes on.")
 
-    async def _calm_minute(self) -> None:
+    async def _play(self) -> None:
+        if not self._installation.has_story:
+            return
+        # A calm minute.
         self._say(
             "A calm minute: Acme's inboxes send, and the dashboard's verdict says so. Open "
             f"{self._installation.announcement['slack_page']} beside it, and type /outreach status there."
@@ -363,8 +357,7 @@ class Story:
             "Type /outreach guardrails to see all rules."
         )
         await asyncio.sleep(CALM_SECONDS)
-
-    async def _domain_sinks(self) -> None:
+        # A domain sinks.
         self._say(
             f"A bought list goes out from {DOMAIN}, and its mail bounces. The domain climbs to the top of the "
             "dashboard: press enter on it to see why."
@@ -380,8 +373,7 @@ class Story:
             "press Acknowledge on it."
         )
         await asyncio.sleep(READING_SECONDS)
-
-    async def _reply_is_claimed(self) -> None:
+        # A reply is claimed.
         self._before = await self._messages()
         await self._installation.cause("reply.interested", count=1)
         await self._choice("Claim")
@@ -396,8 +388,7 @@ class Story:
             "Claim another one, then type /outreach replies mine."
         )
         await asyncio.sleep(READING_SECONDS)
-
-    async def _guardrail_pauses(self) -> None:
+        # The guardrail pauses the sequence, and a person takes that back.
         self._before = await self._messages()
         self._say(
             f"The bought list went out in {SEQUENCE} as well. The guardrail looks every 30 seconds: "
@@ -436,18 +427,18 @@ class Story:
                 if button and label not in _offered(self._before.get(ts, {})):
                     return {"ts": ts, **button}
             await asyncio.sleep(LOOK_EVERY_SECONDS / 2)
-        raise Missing(f"{label} didn't come")
+        raise TimeoutError(f"{label} didn't come")
 
 
 def _offered(message: Message) -> dict[str, dict[str, str]]:
-    """The labels that can be chosen in a message, each with what a click on it names."""
+    """The labels that can be chosen in a message, also behind its ⋯, each with what a click on it names."""
     offered = {}
     for block in message.get("blocks", ()):
         for element in [*block.get("elements", ()), block.get("accessory") or {}]:
             name = {"action_id": element.get("action_id", ""), "block_id": block.get("block_id", "")}
             if element.get("type") == "button":
                 offered[element["text"]["text"]] = name
-            for option in element.get("options", ()) if element.get("type") == "overflow" else ():
+            for option in element.get("options", ()):
                 offered[option["text"]["text"]] = {**name, "value": option["value"]}
     return offered
 
@@ -519,9 +510,9 @@ class Verifier:
                 # One that was never accepted can't be missing in Slack.
                 if delivery["state"] == "delivered":
                     self._note(delivery)
-        messages = {message["ts"]: message for message in await self._installation.messages()}
+        messages = await self._installation.messages()
         # The others are answers to a person and reminders in a thread.
-        showing = {ts: message for ts, message in messages.items() if _alerts_in(message)}
+        showing = {message["ts"]: message for message in messages if _alerts_in(message)}
         texts = [str(showing[ts]["text"]) for ts in showing.keys() - self._posted.keys()]
         self._posted |= showing
         return texts

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from bot.slack.web_api import SlackError
 from cli.console import card_output, exit_codes
 from cli.console.interactive import confirm
-from cli.console.resources import audit_entry, open_bot_store, open_web_api
+from cli.console.resources import open_bot_store, open_web_api, record
 from shared.commands.base import Result
 from shared.domain.card import Card, Fact, Tone
 from shared.history.engine import metadata as history
@@ -67,9 +67,9 @@ async def _forget(email: str, settings: Settings, options: Namespace) -> Result:
         quoted = await asyncio.to_thread(_redact, settings, redaction)
         for some in portions([number for (number,) in quoted.get(deliveries.name, ())]):
             await store.erasure.redraw(some)
-        # Counts alone: the audit log must not name who was erased.
-        erased = f"erased a person: {_listed(traces)}, and {show_number(deleted, 'message')} in Slack"
-        await store.records.record(audit_entry(settings.workspace().name, "forget", erased))
+    # Counts alone: the audit log must not name who was erased.
+    erased = f"erased a person: {_listed(traces)}, and {show_number(deleted, 'message')} in Slack"
+    await record(settings, settings.workspace(), "forget", erased)
     shared = len(traces.messages) - len(own)
     left = len(own) - deleted
     changed = sum(map(len, quoted.values()))

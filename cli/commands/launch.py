@@ -180,13 +180,8 @@ async def _announced(serving: AbstractAsyncContextManager[Any]) -> None:
             announcement = served if isinstance(served, Mapping) else served.announcement
             # One line, flushed: who started this waits for the addresses in it.
             print(json.dumps(announcement), flush=True)
-            waits = [
-                asyncio.create_task(stop.wait(), name="sandbox-stop"),
-                asyncio.create_task(parent_watch.wait_for_parent_exit(), name="sandbox-lifeline"),
-            ]
-            try:
-                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for task in waits:
-                    task.cancel()
-                await asyncio.gather(*waits, return_exceptions=True)
+            ends = asyncio.create_task(parent_watch.wait_for_parent_exit(), name="sandbox-lifeline")
+            ends.add_done_callback(lambda _: stop.set())
+            await stop.wait()
+            ends.cancel()
+            await asyncio.gather(ends, return_exceptions=True)

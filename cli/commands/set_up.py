@@ -70,17 +70,13 @@ def manifest(options: Namespace) -> int:
     from bot.slack.manifest import ADDRESS, render
     from bot.slack.manifest import manifest as as_data
 
-    url, socket_mode = options.url, options.socket_mode
-    if not url and not socket_mode:
-        url = load(config=options.config).public_url
-    if socket_mode and url:
-        raise WrongUsage("--socket-mode needs no public address: leave out --url")
-    if not socket_mode and not url:
+    socket_mode = options.socket_mode
+    url = options.url or (None if socket_mode else load(config=options.config).public_url)
+    if bool(url) == socket_mode:
         raise WrongUsage(
-            "name the bot's public address with --url or OUTREACH_PUBLIC_URL, "
-            "or --socket-mode, which needs none"
+            "name the bot's public address with --url or OUTREACH_PUBLIC_URL, or --socket-mode, which needs none"
         )
-    address = "" if socket_mode else _slack_address(url)
+    address = _slack_address(url) if url else ""
     if options.json:  # as `.slack/hooks.json` hands it to Slack's own command line
         print(json.dumps(as_data(address or ADDRESS, socket_mode=socket_mode), ensure_ascii=False))
     else:

@@ -146,18 +146,13 @@ def _actor() -> Actor:
     return Actor(name=getpass.getuser(), face="shell")
 
 
-def audit_entry(workspace: str, command: str, result: str) -> AuditEntry:
-    """The audit entry of a change by this shell's user."""
-    return AuditEntry(
-        at=datetime.now(UTC), actor=_actor(), workspace=workspace, command=command, result=result
-    )
-
-
 async def record(settings: Settings, workspace: Workspace, command: str, result: str) -> None:
     """Write a change to the audit; a database that can't be reached is named on stderr and undoes nothing."""
+    name = workspace.name
+    entry = AuditEntry(at=datetime.now(UTC), actor=_actor(), workspace=name, command=command, result=result)
     async with open_records(settings) as records:
         try:
-            await records.record(audit_entry(workspace.name, command, result))
+            await records.record(entry)
         except RecordsUnavailable as fault:
             exit_codes.print_error(f"not in the audit log: {fault}")
 
