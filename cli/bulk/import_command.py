@@ -194,10 +194,10 @@ class Journal:
             if not line.endswith(b"\n"):
                 break
             size += len(line)
-            row, _email, outcome, _reason = next(csv.reader([line.decode()]))
-            if row.isdecimal():
-                self.done = int(row)
-                self.counts[outcome] += 1
+            cells = next(csv.reader([line.decode()]))
+            if cells[0].isdecimal():
+                self.done = int(cells[0])
+                self.counts[cells[2]] += 1
         file.truncate(size)
         file.seek(size)
         self.is_continued = size > 0

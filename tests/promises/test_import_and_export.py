@@ -140,6 +140,15 @@ async def test_a_dry_run_shows_how_a_file_is_read_and_sends_nothing(
     assert account.asked() == []
 
 
+async def test_a_damaged_byte_keeps_one_row_back_and_every_other_name_right(shell: Shell) -> None:
+    file = shell.home / "leads.csv"
+    good = "".join(f"{number}@b.co,Zoë\n" for number in range(5))
+    file.write_bytes(f"email,name\n{good}".encode() + b"x@y.co,Ma\xffx\n")
+    done = await shell.type("import", str(file), "--to", "x", "--dry-run")
+    assert "5 leads can be sent, 1 row can't" in done.out
+    assert "Zoë" in done.err
+
+
 UNUSABLE: dict[str, tuple[bytes, tuple[str, ...], int, str]] = {
     "empty": (b"", (), 1, "no rows"),
     "a spreadsheet": (b"PK\x03\x04", (), 1, "Save the sheet as CSV"),
