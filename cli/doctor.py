@@ -111,7 +111,7 @@ def _read_settings(config: Path | None) -> tuple[Settings | None, list[Finding]]
             return load(config=config), faults
         return None, faults
     findings = [Finding(check, GOOD, "complete")]
-    for file in filter(None, (settings.file, *settings.secret_files)):
+    for file in settings.files:
         if file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             fix = f"If it contains keys: chmod go= {file}"
             findings.append(Finding(check, WARN, f"other users of this machine can read {file}", fix))

@@ -122,7 +122,7 @@ def test_every_settings_block_is_valid(tmp_path: Path) -> None:
     for block in blocks("toml"):
         with found.at(block):
             file.write_text(block.text + (acme if '\nworkspace = "acme"' in block.text else ""))
-            assert load(config=file, environ={"OUTREACH_STATE_DIR": str(tmp_path)}).file == file
+            assert load(config=file, environ={"OUTREACH_STATE_DIR": str(tmp_path)}).files == (file,)
     assert not found, str(found)
 
 

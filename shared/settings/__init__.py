@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from shared.settings.declarations import FIELDS, SECRETS, VARIABLES, SettingPath, in_file, keys_of
-from shared.settings.model import Origin, Settings, UnknownWorkspace
+from shared.settings.model import Settings, UnknownWorkspace
 from shared.settings.sections import (
     DEFAULT,
     Roles,
@@ -125,9 +125,9 @@ def load(
     if read is not None:
         # What a file that can't be read holds isn't missing.
         problems += [_absent(*path) for path in _missing(given, needs=needs) if path not in sources.unread]
-    origin = Origin(file=file.path if file else None, secrets=sources.files)
+    files = (*([file.path] if file else []), *sources.files)
     try:
-        settings = Settings.model_validate(given, context=origin)
+        settings = Settings.model_validate(given, context=files)
     except ValidationError as error:
         refused = [_explain(details, sources.names) for details in error.errors(include_input=False)]
         # What several elements of a list have wrong is said once.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +14,6 @@ from pydantic import (
 )
 
 from shared.domain.health import Thresholds
-from shared.frozen import frozen
 from shared.settings import value_types as of
 from shared.settings.sections import (
     AlertPolicy,
@@ -45,14 +44,6 @@ class UnknownWorkspace(Exception):
         super().__init__(
             f"No outreach workspace is named “{name}”. Outreach workspaces: {', '.join(self.known)}."
         )
-
-
-@frozen
-class Origin:
-    """The files that settings were read from."""
-
-    file: Path | None = None
-    secrets: Sequence[Path] = ()
 
 
 class Settings(WorkspaceSection):
@@ -158,7 +149,7 @@ class Settings(WorkspaceSection):
         DnsSection(), "The checks of the sending domains' DNS (see docs/guardrails.md)."
     )
     roles: Roles = setting(Roles(), "Roles in Slack: ids of users (U…) and user groups (S…), or members.")
-    _origin: Origin = PrivateAttr(Origin())
+    _files: tuple[Path, ...] = PrivateAttr(())
 
     @field_validator("workspace_sections")
     @classmethod
@@ -169,15 +160,12 @@ class Settings(WorkspaceSection):
 
     def model_post_init(self, context: Any) -> None:
         """Remember the files that the settings came from, handed in as the context of validation."""
-        self._origin = context or Origin()
+        self._files = context or ()
 
     @property
-    def file(self) -> Path | None:
-        return self._origin.file
-
-    @property
-    def secret_files(self) -> Sequence[Path]:
-        return self._origin.secrets
+    def files(self) -> tuple[Path, ...]:
+        """The settings file, and those that secrets were read from."""
+        return self._files
 
     @cached_property
     def workspaces(self) -> Mapping[str, Workspace]:
@@ -232,14 +220,12 @@ class Settings(WorkspaceSection):
         return self.state_folder or user_state_folder()
 
     @property
-    def _sqlite_folder(self) -> Path | None:
-        return self.database_file.resolve().parent if self.database_file else None
-
-    @property
     def state_dir(self) -> Path:
         """The folder of the program's other files: as set, beside a SQLite file, or the user's state folder."""
-        is_told_by_database = self.database_url and self.state_folder is None
-        return (is_told_by_database and self._sqlite_folder) or self._own_folder
+        file = self.database_file
+        if file and self.database_url and self.state_folder is None:
+            return file.resolve().parent
+        return self._own_folder
 
     @property
     def details_address(self) -> tuple[str, int] | None:

@@ -51,4 +51,4 @@ def test_each_sample_of_the_template_loads_when_its_line_alone_is_uncommented(
     named = ["[workspaces.acme]"] if '"acme"' in sample else []
     file = tmp_path / "outreach.toml"
     file.write_text("\n".join([table, *others, sample, *named]))
-    assert load(config=file, environ={}).file == file
+    assert load(config=file, environ={}).files == (file,)
