@@ -139,6 +139,8 @@ async def test_an_act_that_names_no_reply_asks_which(team: Team, line: str) -> N
 @pytest.mark.parametrize(("line", "has"), [("assign Ada to ben", "@ben"), ("assign Ada to me", "@ann")])
 async def test_a_reply_is_assigned_by_a_plain_name(team: Team, line: str, has: str) -> None:
     card = await posted(team)
+    await team.act("user", user="cleo", deleted=True)
+    assert "@cleo's account is deactivated" in (await team.ask("assign Ada to <@U0CLEO0003>")).shown
     await team.say(line, wait=1)
     assert has in (await team.changed(card, has)).shown
 
