@@ -62,8 +62,8 @@ async def test_a_pause_without_an_end_stays_until_a_person_resumes(team: Team) -
 
 async def test_a_timer_that_was_set_before_never_shortens_a_pause(team: Team) -> None:
     await team.ask(f'pause "{NAME}" for 1h')
-    await team.ask(f'pause "{NAME}" for 4h')
     question = await team.ask("pause all for 1h")
+    await team.ask(f'pause "{NAME}" for 4h')
     await team.click(question, question.buttons[0])
     await team.pass_time(hours=1, minutes=2)
     assert await team.until(lambda: is_active(team, OTHER)), "the timers of that time have fired"

@@ -14,10 +14,17 @@ from shared.commands.times import DayRange
 
 
 def test_a_lead_is_one_flat_record_with_the_names_of_its_own_fields() -> None:
-    raw = {"leadId": "ld_1", "email": "a@b.c", "custom": {"role": "CTO", "email": "x@y.z"}, "tags": ["é", 2]}
+    raw = {
+        "leadId": "ld_1",
+        "email": "a@b.c",
+        "custom": {"role": "CTO", "email": "x@y.z"},
+        "tags": ["é", 2],
+        "same": "a@b.c",
+    }
     record = record_of(Lead(id="ld_1", email="a@b.c", raw=raw))
     assert (record["id"], record["email"], record["role"]) == ("ld_1", "a@b.c", "CTO")
-    assert (record["custom.email"], record["tags"]) == ("x@y.z", '["é", 2]')
+    assert (record["custom.email"], record["tags"], record["same"]) == ("x@y.z", '["é", 2]', "a@b.c")
+    assert "leadId" not in record, "it is the id"
 
 
 @pytest.mark.parametrize(("days", "lengths"), [(1, [1]), (62, [1] * 62), (63, [7] * 9), (64, [7] * 9 + [1])])
