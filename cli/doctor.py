@@ -225,7 +225,8 @@ async def _bot(http: aiohttp.ClientSession, settings: Settings, instance: str | 
         findings = [Finding(check, BAD, f"not ready: {text[:200]}", "See its log.")]
     # Some other program may listen there, and answer with a page.
     with contextlib.suppress(ValueError, TypeError, KeyError):
-        if (theirs := json.loads(text)["instance"]) == instance:
+        theirs = json.loads(text)["instance"]
+        if theirs and theirs == instance:
             findings.append(Finding("Bot's database", GOOD, "same as this shell's"))
         elif theirs:
             own = settings.database.render_as_string(hide_password=True)

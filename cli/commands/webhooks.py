@@ -24,7 +24,7 @@ from shared.api.models import Subscription
 from shared.api.words import EVENT_KINDS, EventKind
 from shared.commands.base import Result, did_you_mean
 from shared.commands.run import open_client
-from shared.domain.card import Card, Row, Table, Tone, columns
+from shared.domain.card import Card, Fact, Row, Table, Tone, columns
 from shared.domain.wall_clock import moment
 from shared.records.records import RecordsUnavailable
 from shared.settings import Need, Settings, Workspace, load
@@ -149,16 +149,16 @@ def _result(
         secret = {"secret": each.secret} if options.show_secret else {}
         rows.append({**row, **secret, "accepted_until": end and end.isoformat()})
         until = show_time(end, now=datetime.now(UTC)) if end else ""
-        lines.append(Row((each.id, each.url, ", ".join(each.events), *secret.values(), until)))
-    titles = ("Id", "URL", "Events", *(("Secret",) if options.show_secret else ()), "Accepted until")
+        lines.append(Row((each.id, each.url, ", ".join(each.events), until)))
+    source = "Subscriptions made with `outreach webhooks create`. The service can't list them."
     card = Card(
         title=title or show_number(len(made), "webhook subscription"),
         tone=Tone.GOOD if title else Tone.INFO,
         text=text,
-        table=Table(columns(*titles), tuple(lines)),
-        footer=""
-        if title
-        else "Subscriptions made with `outreach webhooks create`. The service can't list them.",
+        # Not in the table, where Rich would cut it.
+        facts=[Fact(f"Secret of {each.id}", each.secret) for each in made if options.show_secret],
+        table=Table(columns("Id", "URL", "Events", "Accepted until"), tuple(lines)),
+        footer="" if title else source,
     )
     return Result(card=card, rows=tuple(rows))
 
