@@ -47,7 +47,7 @@ from shared.settings import Settings
 from shared.store import post_kinds
 from shared.store.messages import Post
 from shared.store.post_kinds import ALERT
-from shared.text.formats import clip, show_exact_span, show_number, show_some
+from shared.text.formats import clip, show_number, show_some, show_span
 from shared.text.links import answer_link as mail_address
 from shared.text.links import lead_link
 from shared.text.quotations import without_quotation
@@ -102,7 +102,7 @@ def when(label: str, at: datetime, *, brief: bool = False) -> Fact:
 
 def span(since: float, until: float) -> str:
     """The time between two Unix times, as text."""
-    return show_exact_span(timedelta(seconds=until - since))
+    return show_span(timedelta(seconds=until - since))
 
 
 def answer_link(event: Event) -> str:
@@ -586,7 +586,7 @@ def dns_update(
 ) -> Card:
     """The message in the thread of the card when the domain's DNS changes again."""
     if not report.problems:
-        title, text = f"DNS of {clip(domain)} is good again", f"After {show_exact_span(after)}."
+        title, text = f"DNS of {clip(domain)} is good again", f"After {show_span(after)}."
         return Card(title, tone=Tone.GOOD, text=(text,))
     is_worse = any(change.after.value is Value.PROBLEM for change in changes)
     still = ", ".join(check.check.upper() for check in report.problems)

@@ -26,7 +26,7 @@ from shared.domain.wall_clock import moment
 from shared.frozen import frozen
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
-from shared.text.formats import show_exact_span
+from shared.text.formats import show_span
 
 WEBHOOKS = "/webhooks/outreach"
 SLACK = "/slack/events"
@@ -249,7 +249,7 @@ def _page(alert: Alert, link: str, *, now: float) -> str:
     else:
         person, did, at = alert.claimed_name, "claimed it", alert.claimed_at or now
         title = f"@{person} has this reply"
-    ago = show_exact_span(moment(now) - moment(min(at, now)))
+    ago = show_span(moment(now) - moment(min(at, now)))
     text = f"{about(alert.event)} replied, and @{person} {did} {ago} ago. If that is you, or you agreed on it, go on."
     shown = {"title": title, "text": text, "link": link, "label": "Write the email"}
     return _PAGE.format(**{name: html.escape(value) for name, value in shown.items()})

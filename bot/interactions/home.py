@@ -34,7 +34,7 @@ from shared.domain.health import WORST_FIRST, DomainHealth, roll_up, worst
 from shared.frozen import frozen
 from shared.records.records import RecordsUnavailable
 from shared.store.history import UnclaimedReplies
-from shared.text.formats import show_exact_span, show_number
+from shared.text.formats import show_number, show_span
 
 BLOCKS = 100
 UNCLAIMED, CLAIMS, DOMAINS, WORKSPACES = 3, 6, 5, 20
@@ -141,7 +141,7 @@ def _attention(state: HomeState) -> tuple[list[Card], int]:
     items = []
     for since, name, place in paused[:DOMAINS]:
         pause = Pause(target=(f"{DOMAIN}{name}",)) if state.may_change else None
-        text = f"paused {show_exact_span(state.now - since)} ago"
+        text = f"paused {show_span(state.now - since)} ago"
         items.append(_domain(place, name, Tone.BAD, text, pause))
     for place, domain in troubled[:1]:
         items.append(_domain(place, domain.domain, domain.tone, "; ".join(domain.reasons)))

@@ -25,7 +25,7 @@ from shared.store.jobs import End, Job
 from shared.store.messages import INCIDENT, PlannedPost
 from shared.store.people import Candidates
 from shared.store.post_kinds import NOTE, TURN, UNACKNOWLEDGED, UNFINISHED
-from shared.text.formats import clip, show_exact_span, show_number, show_some
+from shared.text.formats import clip, show_number, show_some, show_span
 from shared.text.slack_ids import is_user
 
 TOGETHER = 5
@@ -231,7 +231,7 @@ def reminder_card(
     }
     if passed:
         before, turn = passed.before, passed.turn
-        waited = show_exact_span(timedelta(seconds=passed.candidates.pass_after or 0.0))
+        waited = show_span(timedelta(seconds=passed.candidates.pass_after or 0.0))
         missed = f"@{before.owner_name or before.owner} didn't claim it in {waited}."
         values["missed"] = missed if before.owner else "It is unclaimed again."
         values["turn"] = f"@{turn.name or turn.owner}'s" if turn.owner else "Anyone's"

@@ -287,12 +287,12 @@ class OutreachClient:
             # Beyond that, others have gone in the meantime, and only its own turn is safe.
             await (self._pacer.late(seconds) if seconds < TOO_LATE_SECONDS else turn())
 
-        await turn()
-        self.counts.requests += 1
-        began = time.monotonic()
         waiting = attempts().waiting
         waiting.append(request.endpoint)
         try:
+            await turn()
+            self.counts.requests += 1
+            began = time.monotonic()
             reply = await self._http.exchange(request, deadline=deadline, timeout=self._timeout, late=late)
         finally:
             waiting.remove(request.endpoint)

@@ -220,28 +220,9 @@ async def send_status(name: str, status: Status, *, context: CommandContext) -> 
     raise Uncertain("The service's answer contradicts the change.", endpoint=endpoint, hint=SHOWS_IT)
 
 
-class Tally(Data):
-    """The outcome of each sequence."""
-
-    outcomes: Mapping[Target, Changed]
-
-    def of(self, *outcomes: Outcome) -> list[Target]:
-        return [target for target, changed in self.outcomes.items() if changed.outcome in outcomes]
-
-    @property
-    def touched(self) -> list[Target]:
-        return self.of("changed", "extended")
-
-    @property
-    def failed(self) -> list[Target]:
-        return self.of("failed", "uncertain", "gone")
-
-    @property
-    def undoable(self) -> Mapping[str, Before]:
-        return {target.id: one.before for target, one in self.outcomes.items() if one.before}
-
-
-async def change_each(targets: Sequence[Target], change: Callable[[Target], Awaitable[Changed]]) -> Tally:
+async def change_each(
+    targets: Sequence[Target], change: Callable[[Target], Awaitable[Changed]]
+) -> Mapping[Target, Changed]:
     """Change each, a few at once; one of several that fails doesn't stop the others, and the only one raises."""
     turns = asyncio.Semaphore(CHANGED_AT_ONCE)
 
@@ -257,4 +238,4 @@ async def change_each(targets: Sequence[Target], change: Callable[[Target], Awai
                 return Changed(outcome="gone" if isinstance(error, NotFound) else outcome, note=why)
 
     outcomes = await asyncio.gather(*map(attempt, targets))
-    return Tally(outcomes=dict(zip(targets, outcomes, strict=True)))
+    return dict(zip(targets, outcomes, strict=True))

@@ -36,7 +36,7 @@ from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
     from shared.api.models import Sequence
-    from shared.commands.hold import Tally
+    from shared.commands.hold import Changed
     from shared.commands.run import CommandContext
     from shared.records.records import Timer
 
@@ -51,6 +51,8 @@ WAS: Mapping[str, Status] = {"paused": "active", "active": "paused"}
 """The status that a sequence has before it gets another."""
 VERB: Mapping[str, str] = {"paused": "pause", "active": "resume"}
 Outcome = Literal["changed", "extended", "already", "moved", "gone", "uncertain", "failed"]
+TOUCHED: tuple[Outcome, ...] = ("changed", "extended")
+FAILED: tuple[Outcome, ...] = ("failed", "uncertain", "gone")
 EFFECT: Mapping[str, Literal["paused", "resumed"]] = {"paused": "paused", "active": "resumed"}
 
 
@@ -121,8 +123,8 @@ class SetStatus(Act):
 
         if self.until and self.until <= context.now():
             return is_over(context.show(self.until))
-        tally = await change_each(self.targets, lambda target: change_status(target, self, context))
-        return await _result(tally, self, context)
+        done = await change_each(self.targets, lambda target: change_status(target, self, context))
+        return await _result(done, self, context)
 
 
 def ends_earlier(timer: Timer | None, end: datetime | None) -> bool:
@@ -316,19 +318,25 @@ def _nothing_able(status: Status, *text: str, which: str = "") -> Result:
 # -- what became of it
 
 
-async def _result(tally: Tally, act: SetStatus, context: CommandContext) -> Result:
+def having(done: Mapping[Target, Changed], *outcomes: Outcome) -> list[Target]:
+    """The sequences whose change has one of these outcomes."""
+    return [target for target, changed in done.items() if changed.outcome in outcomes]
+
+
+async def _result(done: Mapping[Target, Changed], act: SetStatus, context: CommandContext) -> Result:
     """The result for the sequences: one by its name, several by their number."""
     status, only, until = act.status, act.targets[0] if len(act.targets) == 1 else None, _until(act, context)
-    touched, is_paused = tally.touched, status == "paused"
-    if only and tally.of("already", "moved"):
+    touched, failed, uncertain = having(done, *TOUCHED), having(done, *FAILED), having(done, "uncertain")
+    is_paused = status == "paused"
+    if only and not (touched or failed):
         other = (Resume if is_paused else Pause)(target=(only.id,))
         title, button = f"{clip(only.label)} is already {status}", Button(other.verb.capitalize(), other)
-        card = Card(title, text=(NOTHING_CHANGED,), buttons=(button,), footer=tally.outcomes[only].note)
+        card = Card(title, text=(NOTHING_CHANGED,), buttons=(button,), footer=done[only].note)
         return Result(card, rows=rows_of([only], status))
-    if not (touched or tally.failed):
-        return Result(Card(f"Nothing left to {act.verb}", text=leftovers(tally)))
-    verb = act.verb if len(tally.of("uncertain")) < len(tally.failed) else f"confirm the {act.verb} of"
-    title = f"Couldn't {verb} {show_number(len(tally.failed), 'sequence')}"
+    if not (touched or failed):
+        return Result(Card(f"Nothing left to {act.verb}", text=leftovers(done)))
+    verb = act.verb if len(uncertain) < len(failed) else f"confirm the {act.verb} of"
+    title = f"Couldn't {verb} {show_number(len(failed), 'sequence')}"
     if touched:
         title = title_of(touched, f"paused{until}" if is_paused else "sending again")
     facts = [Fact("Reason", act.reason)] if act.reason else []
@@ -338,11 +346,11 @@ async def _result(tally: Tally, act: SetStatus, context: CommandContext) -> Resu
         resumes = bool((await read_part(context.records.bot_is_running())).value)
     card = Card(
         title,
-        tone=Tone.WARN if tally.failed or not resumes else Tone.GOOD,
-        text=("" if only else names_of(touched), *leftovers(tally), "" if resumes else NO_BOT),
+        tone=Tone.WARN if failed or not resumes else Tone.GOOD,
+        text=("" if only else names_of(touched), *leftovers(done), "" if resumes else NO_BOT),
         facts=facts,
-        buttons=(Button("Paused sequences", Sequences(status="paused")),) if tally.of("uncertain") else (),
-        footer=tally.outcomes[only].note if only else "",
+        buttons=(Button("Paused sequences", Sequences(status="paused")),) if uncertain else (),
+        footer=done[only].note if only else "",
     )
     ids = tuple(target.id for target in touched)
     return Result(
@@ -353,7 +361,7 @@ async def _result(tally: Tally, act: SetStatus, context: CommandContext) -> Resu
         sequences=ids,
         until=act.until,
         reason=act.reason,
-        undoable=tally.undoable,
+        undoable={target.id: one.before for target, one in done.items() if one.before},
     )
 
 
@@ -382,13 +390,13 @@ LEFT: Mapping[Outcome, str] = {
 """The outcomes of sequences that were not changed, in words."""
 
 
-def leftovers(tally: Tally) -> tuple[str, ...]:
+def leftovers(done: Mapping[Target, Changed]) -> tuple[str, ...]:
     """A sentence for each kind of sequence that was not changed, and why the service refused it."""
     lines = []
     for outcome, words in LEFT.items():
-        if targets := tally.of(outcome):
+        if targets := having(done, outcome):
             lines.append(f"{words}: {names_of(targets)}.")
-    reasons = dict.fromkeys(tally.outcomes[target].note for target in tally.of("failed"))
+    reasons = dict.fromkeys(one.note for one in done.values() if one.outcome == "failed")
     return (*lines, *reasons)
 
 

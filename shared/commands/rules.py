@@ -17,7 +17,7 @@ from shared.guardrails.evaluate import Firing, backtest, doubt, evaluate, is_on,
 from shared.guardrails.rule import Action, NamedRule, Rule, catalog, free_name, parse
 from shared.records.guardrails import ALL, ALL_RULES, StoredRule, Switch
 from shared.store.history import Records
-from shared.text.formats import show_count, show_exact_span, show_number
+from shared.text.formats import show_count, show_number, show_span
 
 LOOK_BACK = timedelta(days=30)
 FIRINGS_SHOWN = 8
@@ -258,7 +258,7 @@ async def _test(name: str, rule: Rule, context: CommandContext) -> Result:
     firings = await asyncio.to_thread(backtest, rule, activity, start=known, end=end)
     shown, text, footer, span = name or free_name(rule, {}), "", "", f"the last {LOOK_BACK.days} days"
     if start < known <= end:
-        span = f"the {show_exact_span(timedelta(seconds=end - known))} that are known"
+        span = f"the {show_span(timedelta(seconds=end - known))} that are known"
         footer = f"Nothing is known of {metric} before {context.show(moment(known))}."
     times = "once" if len(firings) == 1 else f"{len(firings):,} times"
     title = f"{shown} would {f'have fired {times}' if firings else 'not have fired'} in {span}"

@@ -265,9 +265,10 @@ async def _answered_in_time(doing: Awaitable[Result | Question]) -> Result | Que
             while not (await asyncio.wait({task}, timeout=SILENCE_SECONDS))[0]:
                 if failures.answered == answered and failures:
                     raise failures[-1]
-                if failures.answered == answered:  # of several requests, the others may be fine
-                    endpoint = next(iter(failures.waiting), "")
-                    raise Unreachable(endpoint=endpoint, cause=f"{endpoint or 'It'} doesn't answer.")
+                # What waits for no request, such as a long backtest, isn't late for want of an answer.
+                if failures.answered == answered and failures.waiting:
+                    endpoint = failures.waiting[0]  # of several requests, the others may be fine
+                    raise Unreachable(endpoint=endpoint, cause=f"{endpoint} doesn't answer.")
                 if failures.answered:
                     failures.clear()  # what answers goes on: these were repeated
                 answered = failures.answered

@@ -158,7 +158,17 @@ def _state(before: Before, context: CommandContext) -> str:
 async def _take_back(entry: AuditEntry, context: CommandContext) -> Result:
     """Restore each sequence as it was, also the end of its pause."""
     from shared.commands.hold import change_each, change_status
-    from shared.commands.pause import EFFECT, SetStatus, Target, leftovers, rows_of, title_of
+    from shared.commands.pause import (
+        EFFECT,
+        FAILED,
+        TOUCHED,
+        SetStatus,
+        Target,
+        having,
+        leftovers,
+        rows_of,
+        title_of,
+    )
 
     left = _left(entry, context)
 
@@ -168,17 +178,18 @@ async def _take_back(entry: AuditEntry, context: CommandContext) -> Result:
         return await change_status(target, act, context)
 
     targets = [Target(id=name, label=one.label, unchanged_since=one.revision) for name, one in left.items()]
-    tally = await change_each(targets, change)
-    done, text = tally.touched, (_left_as_is(entry, context), *leftovers(tally))
+    changes = await change_each(targets, change)
+    done, failed = having(changes, *TOUCHED), having(changes, *FAILED)
+    text = (_left_as_is(entry, context), *leftovers(changes))
     if not done:
-        title, audit = "Couldn't undo this", f"failed: {' '.join(filter(None, text))}" if tally.failed else ""
+        title, audit = "Couldn't undo this", f"failed: {' '.join(filter(None, text))}" if failed else ""
         return Result(Card(title, tone=Tone.WARN, text=text), audit=audit, effect="failed" if audit else "")
     states = {_state(left[target.id], context) for target in done}
     title = title_of(done, states.pop() if len(states) == 1 else "as before")
     is_paused = all(left[target.id].status == "paused" for target in done)
     status: Status = "paused" if is_paused else "active"
     return Result(
-        Card(title, tone=Tone.WARN if tally.failed else Tone.GOOD, text=text),
+        Card(title, tone=Tone.WARN if failed else Tone.GOOD, text=text),
         rows=rows_of(done, status),
         audit=f"{title} ({', '.join(target.id for target in done)})",
         effect=EFFECT[status],

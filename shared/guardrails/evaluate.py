@@ -20,7 +20,7 @@ from shared.guardrails.rule import (
     subject_key,
 )
 from shared.records.guardrails import Switch
-from shared.text.formats import show_exact_span, show_rate
+from shared.text.formats import show_rate, show_span
 
 FRESH_SECONDS = 900.0
 """A reading of the service that is older is stale: rules stop acting."""
@@ -95,7 +95,7 @@ def spans_of(rules: Iterable[Rule]) -> frozenset[float]:
 def _above(rule: Rule, activity: Activity, *, start: float, end: float) -> Noted:
     condition, scope = rule.condition, rule.scope
     kind, limit = EVENT_OF[condition.metric], show_limit(condition.limit)
-    since, window = max(start, activity.known_since(condition.metric)), show_exact_span(condition.window)
+    since, window = max(start, activity.known_since(condition.metric)), show_span(condition.window)
     if since > end:
         return
     if condition.test is Comparison.COUNT_ABOVE:
@@ -108,7 +108,7 @@ def _above(rule: Rule, activity: Activity, *, start: float, end: float) -> Noted
         # A rate holds whatever is unknown of the time before the first delivery, if the known events of the whole window
         # are too many for the largest number of sends that it can have had. Otherwise events and sends of the same time
         # are counted: bounces before the first delivery weren't received, and the rate would be too low.
-        known = show_exact_span(timedelta(seconds=end - since))
+        known = show_span(timedelta(seconds=end - since))
         spans.append((since, f"the {known} since the first delivery"))
     told = set()
     for begin, span in spans:
@@ -129,7 +129,7 @@ def _share(condition: Condition, count: int, sends: int, *, span: str, limit: st
 
 def _answers(rule: Rule, activity: Activity, *, start: float, end: float) -> Noted:
     """Rates from the stats that are to be high: fewer sends are taken for true where readings are sparse."""
-    condition, window = rule.condition, show_exact_span(rule.condition.window)
+    condition, window = rule.condition, show_span(rule.condition.window)
     sent = activity.counted("sends", rule.scope, start=start, end=end)
     answered = activity.counted(condition.metric, rule.scope, start=start, end=end, generous=True)
     # A subject whose sends or answers the service left out is unknown: no rule holds for it.
@@ -171,7 +171,7 @@ def _health(rule: Rule, activity: Activity, *, start: float, end: float) -> Note
             yield key, f"health {show_limit(score)}. Limit: {limit}"
         elif key in before and before[key] - score >= condition.limit:
             fall = f"health fell by {show_limit(before[key] - score)}"
-            yield key, f"{fall} in {show_exact_span(condition.window)}. Limit: {limit}"
+            yield key, f"{fall} in {show_span(condition.window)}. Limit: {limit}"
 
 
 def _broken(activity: Activity, *, at: float) -> Noted:

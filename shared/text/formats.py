@@ -44,18 +44,6 @@ def show_change(fraction: float | None) -> str:
 
 
 def show_span(span: timedelta) -> str:
-    """`40 s`, `12 min`, `3 h`, `2 days`: one unit, rounded."""
-    seconds = max(span.total_seconds(), 0)
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} min"
-    if seconds < 129_600:
-        return f"{seconds / 3600:.0f} h"
-    return f"{seconds / 86_400:.0f} days"
-
-
-def show_exact_span(span: timedelta) -> str:
     """`40 s`, `3 min`, `2 h 5 min`, `3 days`: rounded down, hours with their minutes."""
     seconds = max(int(span.total_seconds()), 0)
     if seconds < 60:

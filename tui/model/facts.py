@@ -14,7 +14,7 @@ from shared.domain.wall_clock import moment
 from shared.domain.workspace_verdict import SERVICE, Condition
 from shared.frozen import frozen
 from shared.records.records import DomainPast
-from shared.text.formats import show_count, show_exact_span, show_number
+from shared.text.formats import show_count, show_number, show_span
 from tui.model.frame import DomainLine, Frame
 from tui.model.happened import Mark
 from tui.model.lines import SequenceLine
@@ -143,7 +143,7 @@ def _before(past: DomainPast | None, *, now: datetime) -> tuple[Fact, ...]:
     for pause in past.pauses if past else ():
         if pause.recovered_at is None:
             continue
-        lasted = show_exact_span(max(pause.recovered_at - pause.at, timedelta()))
+        lasted = show_span(max(pause.recovered_at - pause.at, timedelta()))
         reason = f": {pause.reason}" if pause.reason else ""
         pauses.append(f"paused {clock(pause.at, now=now)} for {lasted}{reason}")
     return (fact("Before", "; ".join(pauses)),) if pauses else ()

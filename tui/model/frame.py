@@ -17,7 +17,7 @@ from shared.domain.local_zone import local
 from shared.domain.snapshot import Snapshot
 from shared.domain.workspace_verdict import PAUSED, SERVICE, Condition
 from shared.frozen import frozen
-from shared.text.formats import show_count, show_exact_span
+from shared.text.formats import show_count, show_span
 from shared.text.sanitize import visible
 from tui.model.alarms import Alarm, since_words
 from tui.model.board import Board, Figure, unread
@@ -182,7 +182,7 @@ class Frame:
         since = self.since_of(condition)
         if condition.since is None or since.startswith("before"):
             return f"since {since}" if since else ""
-        return f"since {since} ({show_exact_span(max(self.now - condition.since, timedelta()))})"
+        return f"since {since} ({show_span(max(self.now - condition.since, timedelta()))})"
 
     # -- domains -----------------------------------------------------------------------------------------
 

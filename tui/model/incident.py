@@ -20,7 +20,7 @@ from shared.domain.local_zone import local
 from shared.frozen import frozen
 from shared.guardrails.rule import subject_key
 from shared.records.records import Transition
-from shared.text.formats import show_exact_span, show_number
+from shared.text.formats import show_number, show_span
 from shared.text.sanitize import visible
 from tui.model.happened import LOOKS, Mark, MarkKind
 from tui.theme.palette import TONE_INK, Ink
@@ -132,7 +132,7 @@ class Incident:
         ]:
             number = sum(lane.worst is LaneState.PAUSED for lane in troubled)
             longest = ", the longest" if len(pauses) > 1 else ""
-            parts.append(f"{number:,} paused{longest} for {show_exact_span(max(pauses))}")
+            parts.append(f"{number:,} paused{longest} for {show_span(max(pauses))}")
         stopped = [
             [segment.affected for segment in lane.segments if segment.state in STOPS] for lane in troubled
         ]
@@ -302,7 +302,7 @@ class LaneLine:
             return (("healthy", Ink.MUTED),)
         # Without a segment before it, it stood so before anything was read.
         began = any(segment.end == last.start for segment in self.lane.segments)
-        lasting = f" {show_exact_span(last.end - last.start)}" if began else ""
+        lasting = f" {show_span(last.end - last.start)}" if began else ""
         return ((f"{last.state.value}{lasting}", last.state.ink),)
 
     def bar(self, width: int) -> Sequence[Piece]:

@@ -9,7 +9,7 @@ from shared.domain.card import Card, Fact, Tone
 from shared.domain.reply_queue import QueuedReply
 from shared.domain.snapshot import Snapshot
 from shared.frozen import frozen
-from shared.text.formats import show_exact_span
+from shared.text.formats import show_span
 from shared.text.sanitize import visible
 from tui.model.columns import SIGN, Column, text_column
 from tui.model.lines import LeadLine
@@ -88,7 +88,7 @@ def _sign(line: ReplyLine, _: int) -> Sequence[Piece]:
 
 
 def _waiting(line: ReplyLine, _: int) -> Sequence[Piece]:
-    age = show_exact_span(line.now - line.reply.received_at) if line.seconds else "0 s"
+    age = show_span(line.now - line.reply.received_at) if line.seconds else "0 s"
     return ((age, TONE_INK[line.tone] if line.reply.is_unclaimed else Ink.MUTED),)
 
 

@@ -11,7 +11,7 @@ from textual.binding import BindingType
 from textual.widget import Widget
 
 from shared.domain.card import Tone
-from shared.text.formats import show_exact_span
+from shared.text.formats import show_span
 from tui.model.frame import Frame, sign_words
 from tui.model.incident import WORKSPACE, Incident, LaneLine, legend
 from tui.model.lines import PageRef
@@ -70,7 +70,7 @@ class IncidentsPage(Page):
     def show(self, frame: Frame) -> None:
         if self.looked_at is None:
             self.app.read_for(self)
-        self.lanes.draw(self.incident, cursor=self._cursor, aside=show_exact_span(self.lane_span))
+        self.lanes.draw(self.incident, cursor=self._cursor, aside=show_span(self.lane_span))
         text = self.incident.summary if self.incident else ""
         self.summary.set(Words.of(f" {text}"))
         line = self.lanes.table.line

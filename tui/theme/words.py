@@ -20,7 +20,7 @@ from rich.text import Text
 from textual._context import active_app  # the framework has no public name for it
 
 from shared.domain.local_zone import local
-from shared.text.formats import show_exact_span
+from shared.text.formats import show_span
 from tui.theme.palette import NIGHT, PALETTES, Ink, Palette
 
 MORE = "…"
@@ -153,7 +153,7 @@ def ago(moment: datetime | None, *, now: datetime) -> str:
     """`12 s ago`; `not read yet` for what never was."""
     if moment is None:
         return "not read yet"
-    return "now" if now - moment < timedelta(seconds=1) else f"{show_exact_span(now - moment)} ago"
+    return "now" if now - moment < timedelta(seconds=1) else f"{show_span(now - moment)} ago"
 
 
 def clock(at: datetime, *, now: datetime) -> str:

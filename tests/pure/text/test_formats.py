@@ -17,11 +17,11 @@ def test_spans_in_words() -> None:
     spans = [
         timedelta(seconds=40),
         timedelta(minutes=12),
-        timedelta(hours=3),
+        timedelta(minutes=125),
         timedelta(days=2),
         timedelta(-1),
     ]
-    assert [formats.show_span(span) for span in spans] == ["40 s", "12 min", "3 h", "2 days", "0 s"]
+    assert [formats.show_span(span) for span in spans] == ["40 s", "12 min", "2 h 5 min", "2 days", "0 s"]
 
 
 def test_numbers_agree_with_their_nouns() -> None:

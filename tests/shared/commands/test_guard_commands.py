@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
+from shared.commands import run
 from shared.domain.wall_clock import DAY
 from shared.records.guardrails import CountSample
 from tests.shared.harness import NOW, CommandHarness, text
@@ -25,6 +28,12 @@ async def crisis(harness: CommandHarness, *, known_from: timedelta = timedelta(d
         at = datetime.fromtimestamp(day * DAY + 9 * 3600, UTC)
         bounced = (f"b{n}@x.com" for n in range(10))
         await harness.deliver("lead.bounced", *bounced, ago=NOW - at, sequence="Q3 Founders")
+
+
+@pytest.fixture(autouse=True)
+def without_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine is no silence of the service: what asks it nothing is never cut off."""
+    monkeypatch.setattr(run, "SILENCE_SECONDS", 0.0)
 
 
 async def test_a_rule_that_suggests_is_on_at_once_and_echoed(harness: CommandHarness) -> None:
