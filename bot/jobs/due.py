@@ -171,7 +171,7 @@ class DueJobs:
 
         await asyncio.gather(*map(resume, timers))
         over = [*ended, *gone]
-        if over and await self._store.timers.finish(over, tell):
+        if over and await self._store.records.finish(over, tell):
             self._planned()
         return {job: Again(after=RETRY_SECONDS) for job in timers if job not in over}
 

@@ -1,26 +1,17 @@
-"""The history's database: its tables, its transactions, and recovery from a damaged file.
+"""The history's tables.
 
 Samples are kept where a value changed, and hold until the next: health moves daily, so an inbox costs a row a day,
-not one a poll. Synchronous; `History` calls it from a thread.
+not one a poll.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from shared.records.records import HistoryUnavailable
 from shared.storage.database import open_engine
-
-T = TypeVar("T")
-Act = Callable[[sa.Connection], T]
 
 METRIC = "health_score"
 """The value whose samples are kept: the only one that a person looks back at."""
@@ -115,53 +106,8 @@ problems = sa.Table(
 )
 
 
-class Store:
-    """The database, opened when it is first used."""
-
-    def __init__(self, url: URL) -> None:
-        self._url = url
-        self._engine: sa.Engine | None = None
-        self.notice = ""
-        """A sentence for people after a file was damaged."""
-
-    def run(self, act: Act[T], *, reads: bool = False) -> T:
-        """Carry an act out in one transaction; a damaged file is set aside and the act done on a new one."""
-        try:
-            return self._run(act, reads=reads)
-        except DBAPIError as error:
-            if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF not in DAMAGED:
-                raise HistoryUnavailable(str(error.orig)) from error
-            self._set_aside()
-            return self._run(act, reads=reads)
-        except (SQLAlchemyError, OSError) as error:
-            raise HistoryUnavailable(str(error)) from error
-
-    def close(self) -> None:
-        if self._engine is not None:
-            self._engine.dispose()
-            self._engine = None
-
-    def _run(self, act: Act[T], *, reads: bool) -> T:
-        if self._engine is None:
-            self._engine = _open(self._url)
-        if reads:
-            with self._engine.connect().execution_options(read_only=True) as connection:
-                return act(connection)
-        with self._engine.begin() as connection:
-            lock_writers(connection)
-            return act(connection)
-
-    def _set_aside(self) -> None:
-        self.close()
-        path = Path(self._url.database or "")
-        aside = path.with_name(f"{path.name}.damaged-{datetime.now(UTC):%Y%m%d%H%M%S}")
-        path.rename(aside)
-        for part in ("-wal", "-shm"):
-            path.with_name(path.name + part).unlink(missing_ok=True)
-        self.notice = f"The history was damaged. It was moved to {aside.name}, and a new one was started."
-
-
-def _open(url: URL) -> sa.Engine:
+def open_history(url: URL) -> sa.Engine:
+    """The engine of a history, whose tables are made when missing."""
     engine = open_engine(url)
     try:
         with engine.begin() as connection:

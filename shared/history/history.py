@@ -7,23 +7,27 @@ import math
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, fields, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import wraps
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 from sys import intern
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from shared.domain.health import DEFAULT, Thresholds, by_score
 from shared.domain.snapshot import ProblemStart, Snapshot
 from shared.domain.wall_clock import moment
 from shared.history.engine import (
+    DAMAGED,
     METRIC,
-    Store,
     covered,
+    lock_writers,
+    open_history,
     problems,
     samples,
     series,
@@ -32,7 +36,7 @@ from shared.history.engine import (
 )
 from shared.history.last_snapshot import LAST_BODY, decoded
 from shared.history.writer import cover, keep, thinning, write_scores, write_words
-from shared.records.records import Sample, Transition
+from shared.records.records import HistoryUnavailable, Sample, Transition
 
 THIN_EVERY = timedelta(hours=1)
 SETTLES_SECONDS = 30.0
@@ -57,29 +61,64 @@ class History:
     """The history in a SQLite file or in PostgreSQL. Every method raises `HistoryUnavailable`."""
 
     def __init__(self, url: URL, *, thresholds: Thresholds = DEFAULT) -> None:
-        self._store = Store(url)
+        self._url = url
+        self._engine: sa.Engine | None = None
+        """It is opened when it is first used."""
+        self.notice = ""
+        """A sentence for people after a file was damaged."""
         self._thresholds = thresholds
         self._seen: dict[tuple[str, str], datetime] = {}
         """When the parts of each workspace were read that are written: read no later, they aren't news."""
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="history")
         self._thinned_at: datetime | None = None
 
-    @property
-    def notice(self) -> str:
-        return self._store.notice
-
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
         # In the thread, behind what still waits there.
-        await asyncio.get_running_loop().run_in_executor(self._executor, self._store.close)
+        await asyncio.get_running_loop().run_in_executor(self._executor, self._close)
         self._executor.shutdown(wait=False)
 
     async def run(self, act: Callable[[sa.Connection], T], *, reads: bool = False) -> T:
-        """Carry an act out in one transaction."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._executor, lambda: self._store.run(act, reads=reads))
+        """Carry an act out in one transaction; a damaged file is set aside and the act done on a new one."""
+
+        def done() -> T:
+            try:
+                return self._transact(act, reads=reads)
+            except DBAPIError as error:
+                if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF not in DAMAGED:
+                    raise HistoryUnavailable(str(error.orig)) from error
+                self._set_aside()
+                return self._transact(act, reads=reads)
+            except (SQLAlchemyError, OSError) as error:
+                raise HistoryUnavailable(str(error)) from error
+
+        return await asyncio.get_running_loop().run_in_executor(self._executor, done)
+
+    def _transact(self, act: Callable[[sa.Connection], T], *, reads: bool) -> T:
+        if self._engine is None:
+            self._engine = open_history(self._url)
+        if reads:
+            with self._engine.connect().execution_options(read_only=True) as connection:
+                return act(connection)
+        with self._engine.begin() as connection:
+            lock_writers(connection)
+            return act(connection)
+
+    def _close(self) -> None:
+        if self._engine is not None:
+            self._engine.dispose()
+            self._engine = None
+
+    def _set_aside(self) -> None:
+        self._close()
+        path = Path(self._url.database or "")
+        aside = path.with_name(f"{path.name}.damaged-{datetime.now(UTC):%Y%m%d%H%M%S}")
+        path.rename(aside)
+        for part in ("-wal", "-shm"):
+            path.with_name(path.name + part).unlink(missing_ok=True)
+        self.notice = f"The history was damaged. It was moved to {aside.name}, and a new one was started."
 
     async def add(self, snapshot: Snapshot, *, now: datetime) -> None:
         """Keep what is new in a snapshot; once an hour, what is old is deleted."""

@@ -144,7 +144,7 @@ class Erasure(Repository):
             alerts=told,
             deliveries=tuple(sorted(bodies.union(row.delivery_id for row in own))),
             posts=tuple(sorted(noted)),
-            questions=tuple(sorted(naming(questions.c.data, questions.c.result))),
+            questions=tuple(sorted(naming(questions.c.data))),
             audit=tuple(sorted(naming(audit.c.command, audit.c.result))),
             known=tx.scalar(remembered) or 0,
             messages=_messages(tx, noted),

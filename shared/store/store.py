@@ -20,7 +20,7 @@ from shared.store.instance import Instance
 from shared.store.jobs import Jobs
 from shared.store.messages import LeaseTimings, Outbox, Posting, Repaints
 from shared.store.people import Turns
-from shared.store.sequences import SequenceChanges, Timers
+from shared.store.sequences import SequenceChanges
 from shared.store.slack_limits import SlackEvents
 from shared.store.subscriptions import Digests
 
@@ -46,7 +46,6 @@ class Store:
     repaints: Repaints
     retention: Retention
     slack_events: SlackEvents
-    timers: Timers
     turns: Turns
 
     def __init__(self, database: Database, timings: LeaseTimings) -> None:

@@ -15,11 +15,11 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from tests.e2e.browser import chromium
 from tests.e2e.conftest import PROGRAM, ROOT, START_SECONDS, Announced, Terminal, headless_demo
+from tests.faults.rate import grant_log
+from tests.faults.rate.grant_log import WRITE_GRANTS, GrantLog
 from tests.kit import network_log
 from tests.kit.processes import left_of
 from tests.kit.waiting import wait_until
-from tests.shared.storage import grant_log
-from tests.shared.storage.grant_log import WRITE_GRANTS, GrantLog
 
 WIDTH, HEIGHT = 390, 844
 """A phone's screen."""

@@ -155,8 +155,6 @@ index(alerts, "lead", "workspace", "email", "received_at")
 index(alerts, "undelivered", "email", "undelivered", where=alerts.c.undelivered)
 _CLAIMED = (alerts.c.claimed_by != "") & alerts.c.handled_at.is_(None)
 index(alerts, "claimed_by", "claimed_by", "claimed_at", where=_CLAIMED)
-_OPEN = (alerts.c.kind == "reply.interested") & alerts.c.handled_at.is_(None) & (alerts.c.sequence != "")
-index(alerts, "sequence", "workspace", "sequence", "standing", "received_at", where=_OPEN)
 _PAUSED = (alerts.c.kind == "domain.paused") & alerts.c.recovered_at.is_(None)
 index(alerts, "not_recovered", "received_at", "workspace", where=_PAUSED)
 index(alerts, "kind", "workspace", "kind", "received_at")
@@ -247,7 +245,6 @@ questions = sa.Table(  # confirmations that can still be answered
         "workspace",
         "person",
         "data",  # the command, and what each answer carries out
-        "result",  # what an answer of an earlier version came to
     ),
     *times("given_at"),
 )

@@ -8,12 +8,11 @@ import pytest
 import sqlalchemy as sa
 
 from shared.store import Store, open_store
-from tests.bot.conftest import clock, empty, no_idle_waiting, url  # noqa: F401 -- fixtures are found by their names
 from tests.bot.manual_clock import ManualClock
 
 
 @pytest.fixture
-async def store(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:  # noqa: F811
+async def store(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
     """The store alone, on both engines, by a clock that the test holds."""
     async with open_store(url, clock=clock) as opened:
         yield opened

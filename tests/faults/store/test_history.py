@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,8 @@ from shared.history import writer
 from shared.history.history import History
 from shared.records.records import HistoryUnavailable
 from shared.storage.database import parse_url
-from tests.shared.harness import NOW
+
+NOW = datetime(2026, 3, 10, 14, 30, tzinfo=UTC)
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)

@@ -19,7 +19,7 @@ VARIABLE = "TESTS_GRANT_LOG"
 """The file, for the processes that a test starts."""
 WRITE_GRANTS = f"""
 import os
-from tests.shared.storage.grant_log import write_grants
+from tests.faults.rate.grant_log import write_grants
 write_grants(os.environ["{VARIABLE}"])
 """
 """What such a process runs first."""

@@ -34,7 +34,7 @@ from shared.store.messages import (
 from tests.bot.due import claim_lookups, claim_paints, claim_repaints, claim_turns, next_in, sweep_jobs
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ANN, CHANNEL, ManualClock, arrive, post_all, routes
-from tests.store.test_deliveries import event
+from tests.faults.store.test_deliveries import event
 
 WEEK = 7 * 86_400
 REFUSED = ChannelRefused(error="is_archived")

@@ -13,7 +13,7 @@ from sqlalchemy.engine import make_url
 
 from shared.api import OutreachClient, Priority
 from shared.storage.budget import SharedBudget
-from tests.shared.storage.grant_log import VARIABLE, write_grants
+from tests.faults.rate.grant_log import VARIABLE, write_grants
 
 
 async def main(database: str, base_url: str, priority: str, count: int) -> None:

@@ -20,10 +20,10 @@ from shared.api import Priority
 from shared.api.pace import BURST, EARLY_SECONDS, boot_time
 from shared.storage.budget import SharedBudget
 from tests.client.scripted_server import ScriptedServer
+from tests.faults.rate import grant_log
+from tests.faults.rate.grant_log import WRITE_GRANTS, GrantLog, write_grants
 from tests.kit.processes import running_async
 from tests.kit.waiting import until
-from tests.shared.storage import grant_log
-from tests.shared.storage.grant_log import WRITE_GRANTS, GrantLog, write_grants
 
 pytestmark = pytest.mark.e2e
 

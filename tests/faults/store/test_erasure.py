@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -10,7 +11,8 @@ import sqlalchemy as sa
 
 from shared.records.audit import AuditEntry
 from shared.records.records import Timer
-from shared.storage.redaction import REMOVED, Redaction, redact
+from shared.storage.database import temporary_engine
+from shared.storage.redaction import REMOVED, Redaction, clear_free_space, mentions, redact
 from shared.store import Store
 from shared.store.db.schema import metadata, posts
 from shared.store.deliveries import Arrival
@@ -151,3 +153,37 @@ async def test_a_lead_that_is_still_listed_stays_known(store: Store, clock: Manu
         assert (await store.found_leads.compare("default", lead, grace=60))[:2] == (0, 0)
         await store.retention.prune(bodies_after=30 * DAY, hashes_after=90 * DAY)
     assert ADDRESS not in await everything(store)
+
+
+def test_every_table_is_searched_and_other_rows_stay(url: sa.URL) -> None:
+    tables = sa.MetaData()
+    notes = sa.Table(
+        "redaction_notes",
+        tables,
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("note", sa.Text, unique=True),
+        sa.Column("body", sa.LargeBinary),
+    )
+    sa.Table("redaction_absent", tables, sa.Column("id", sa.Integer, primary_key=True))
+    with temporary_engine(url) as engine:
+        notes.create(engine)
+        rows = [
+            {"id": 1, "note": f"about {ADDRESS}", "body": None},
+            {"id": 2, "note": f"about {ADDRESS.upper()}", "body": None},
+            {"id": 3, "note": "another", "body": zlib.compress(f"quotes {ADDRESS}".encode())},
+            {"id": 4, "note": f"about l{ADDRESS}", "body": b"nothing"},
+        ]
+        with engine.begin() as connection:
+            connection.execute(sa.insert(notes), rows)
+        redaction = Redaction(ADDRESS)
+        assert mentions(engine, tables, redaction) == 3
+        assert redact(engine, tables, redaction) == {"redaction_notes": ((1,), (2,), (3,))}
+        assert mentions(engine, tables, redaction) == 0
+        with engine.begin() as connection:
+            left = {row.id: row for row in connection.execute(sa.select(notes))}
+        # Two rows would be the same afterwards, so one of them is gone.
+        assert sorted(left) == [1, 3, 4]
+        assert (left[1].note, zlib.decompress(left[3].body)) == (f"about {REMOVED}", b"quotes (removed)")
+        assert left[4].note == f"about l{ADDRESS}"
+        # SQLite keeps the bytes of deleted rows in its file until something overwrites them.
+        assert clear_free_space(engine)
