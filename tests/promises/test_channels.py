@@ -30,13 +30,6 @@ async def test_a_subscription_to_one_sequence_gets_no_other(team: Team) -> None:
     assert not any("bob@gone.example" in one.shown for one in await team.messages(SALES))
 
 
-async def test_the_answer_to_a_subscription_shows_the_channels_whole_set(team: Team) -> None:
-    await team.ask("subscribe bounces #sales")
-    answer = await team.ask("subscribe opt-outs #sales")
-    assert "ounces" in answer.shown
-    assert "pt-outs" in answer.shown
-
-
 @pytest.mark.parametrize("line", ["subscriptions #leadership", "subscribe bounces #leadership"])
 async def test_a_private_channel_is_nothing_to_others(team: Team, line: str) -> None:
     await team.say("subscribe opt-outs here", channel=PRIVATE, wait=1)

@@ -221,19 +221,6 @@ async def test_a_bounce_is_counted_and_not_posted(team: Team) -> None:
     assert not any("bob@gone.example" in one.shown for one in await team.messages())
 
 
-async def test_a_kind_that_a_channel_subscribes_to_is_posted_there(team: Team) -> None:
-    await team.ask("subscribe lead.bounced here")
-    await team.deliver(bounced("Bob"))
-    assert "bob@gone.example" in (await team.card("bob@gone.example")).shown
-
-
-async def test_a_paused_domain_is_told_with_its_reason_at_once(team: Team) -> None:
-    await team.deliver(paused_domain("mail.example", reason="Bounce rate 7.1%"))
-    card = await team.card("mail.example is paused")
-    assert "Bounce rate 7.1%" in card.shown
-    assert "Acknowledge" in card.buttons
-
-
 async def test_one_incident_of_a_domain_is_one_card(team: Team) -> None:
     await team.deliver(paused_domain("mail.example"))
     await team.card("mail.example is paused")
