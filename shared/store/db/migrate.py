@@ -1,8 +1,7 @@
 """Creates or upgrades the schema at the start, safe with several processes.
 
 An empty database gets the tables as they are declared. A database with data goes through the migrations after the
-baseline. A database from before the baseline is refused, and one that a newer version has upgraded is refused with that
-version. Alembic is imported only when needed, because its import takes longer than
+baseline. One that a newer version has upgraded is refused with that version. Alembic is imported only when needed, because its import takes longer than
 the rest of the start.
 """
 
@@ -20,8 +19,6 @@ from shared.records.records import RecordsUnavailable
 from shared.storage import database
 from shared.store.db.schema import alembic_version, metadata, releases
 
-BASELINE = "0323"
-"""The schema of the first migration; older ones are four digits below it."""
 HEAD = "0323"
 MIGRATION_SECONDS = 3600.0
 SCRIPTS = Path(__file__).parent.parent / "migrations"
@@ -43,18 +40,11 @@ class SchemaState:
     @property
     def problem(self) -> str:
         """The reason why this version can't use the database, and what to do; empty when it can."""
+        if not self.revision or self.revision in _known():
+            return ""
+        made_by = f"version {self.made_by}" if self.made_by else "another version"
         this = f"this is version {program_version()}"
-        # The schemas from before the baseline have lower numbers.
-        if self.revision.isdecimal() and len(self.revision) == len(BASELINE) and self.revision < BASELINE:
-            return (
-                f"The bot's database has schema {self.revision}; {this}, which upgrades only from {BASELINE} on. "
-                "Keep the old database as it is, and start with a new one: another file or database in "
-                "OUTREACH_DATABASE_URL."
-            )
-        if self.revision and self.revision not in _known():
-            made_by = f"version {self.made_by}" if self.made_by else "a newer version"
-            return f"The bot's database was made by {made_by}, {this}. Install that version or a newer one."
-        return ""
+        return f"The bot's database was made by {made_by}, {this}. Install that version or a newer one."
 
     def check(self) -> None:
         """Raise `UnusableSchema`."""
