@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 from tests.kit import Message, Team, bounced, paused_domain
 from tests.kit.team import SALES
@@ -266,7 +267,10 @@ async def test_a_test_of_a_rule_says_what_it_would_have_done(team: Team) -> None
         answer = await team.ask(line, channel=SALES)
         return answer if "would have fired once" in answer.title else None
 
-    assert NAME in (await team.until(would_have_fired, "the rule to have fired")).shown
+    shown = (await team.until(would_have_fired, "the rule to have fired")).shown
+    assert NAME in shown
+    assert re.search(r"once in the \d+ (s|min|h) that are known", shown)
+    assert "Pausing each time would have prevented" in shown
     assert await active(team), "a test pauses nothing"
 
 

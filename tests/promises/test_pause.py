@@ -114,6 +114,23 @@ async def test_the_end_of_a_pause_is_understood(account: Account, shell: Shell, 
     assert abs(datetime.fromisoformat(paused["paused_until"]) - ENDS[words]()) < timedelta(minutes=1)
 
 
+async def test_an_end_is_promised_only_where_a_bot_runs(account: Account, shell: Shell) -> None:
+    shell.use(account.environ)
+    run = await shell.type("pause", NAME, "for", "2h")
+    assert await account.is_paused(NAME)
+    # Only a bot resumes a sequence: where none runs, it would stay paused.
+    assert "no bot uses this database" in " ".join(run.out.split())
+
+
+async def test_a_status_that_is_unknown_is_set_anyway(account: Account, shell: Shell) -> None:
+    sequence = await account.sequence(NAME)
+    del sequence["status"]
+    account.answer("GET /sequences", {"data": [sequence]})
+    shell.use(account.environ)
+    await shell.type("pause", NAME)
+    assert account.changes == [(sequence["id"], "paused")]
+
+
 async def test_a_person_in_slack_is_asked_in_their_own_time_zone(team: Team) -> None:
     """Cleo is in New York: her 9 is not that of the bot, of Ann in Berlin or of the service."""
     for other in ("ann", "cleo"):

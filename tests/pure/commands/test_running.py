@@ -1,0 +1,35 @@
+"""How long a person waits for a command: only a request that the service doesn't answer ends it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from shared.api.errors import Unreachable
+from shared.api.pipeline import attempts
+from shared.commands import run
+from shared.commands.base import Result
+from shared.domain.card import Card
+
+DONE = Result(Card("Done"))
+
+
+@pytest.mark.parametrize("endpoint", ["", "GET /stats"])
+async def test_only_a_request_without_an_answer_cuts_a_command_off(
+    monkeypatch: pytest.MonkeyPatch, endpoint: str
+) -> None:
+    monkeypatch.setattr(run, "SILENCE_SECONDS", 0.0)
+
+    async def busy() -> Result:
+        if endpoint:
+            attempts().waiting.append(endpoint)
+        for _turn in range(100):  # many looks, as on a machine that is busy
+            await asyncio.sleep(0)
+        return DONE
+
+    if not endpoint:
+        assert await run._answered_in_time(busy()) == DONE
+        return
+    with pytest.raises(Unreachable, match="GET /stats doesn't answer"):
+        await run._answered_in_time(busy())
