@@ -72,6 +72,7 @@ async def test_broken_dns_is_told_with_the_records_and_what_to_do(team: Team) ->
     card = await broken(team)
     assert SECOND in card.shown
     assert MERGED in card.shown
+    assert (await team.ask(f"domain {DOMAIN}")).title.endswith("its DNS is broken")
 
 
 async def test_what_a_rule_finds_stands_in_the_thread_of_the_domains_broken_dns(team: Team) -> None:
@@ -171,6 +172,10 @@ async def test_broken_dns_and_the_pause_of_its_domain_are_one_card(team: Team) -
 
     assert await team.until(told, "all of it on one card")
     assert "see the card of its pause" in (await team.present(dns)).title
+    own = (await team.account.request("GET", "/inboxes"))["data"]
+    team.account.forget_answers()
+    team.account.answer("GET /inboxes", {"data": [{**one, "status": "resting"} for one in own]})
+    assert "before it was paused" in (await team.ask(f"domain {DOMAIN}")).shown
 
 
 async def test_the_card_of_a_paused_domain_says_when_it_sends_again_and_is_well(team: Team) -> None:

@@ -208,3 +208,8 @@ def test_a_rendered_line_parses_back(arguments: Arguments, workspace: str | None
 def test_no_text_raises_anything_but_a_usage_error(verb: str, text: str) -> None:
     with suppress(UsageError):
         assert parse(f"{verb} {text}").command.name in COMMANDS
+
+
+@pytest.mark.parametrize("line", ["domain poor.com", "domain Poor.COM.", "domain c@poor.com"])
+def test_a_domain_is_named_in_any_case_or_by_an_address(line: str) -> None:
+    assert parse(line).arguments.line == "domain poor.com"
