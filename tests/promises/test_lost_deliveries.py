@@ -72,6 +72,7 @@ async def test_an_interested_lead_whose_delivery_never_came_is_told_once(team: T
     listed(team, ADA, OLGA)
     card = await found(team)
     assert "Claim" in card.buttons
+    assert 'kind="found late"' in (await team.get("/metrics"))[1]
     for _ in range(2):
         await a_quarter_later(team)
     assert [one.ts for one in await told(team)] == [card.ts]
