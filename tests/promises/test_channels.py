@@ -68,22 +68,6 @@ async def test_the_audit_log_names_no_private_channel_to_others(team: Team) -> N
     assert "leadership" in (await team.ask("audit", channel=PRIVATE)).shown
 
 
-async def test_a_message_about_a_digest_says_how_it_is_now(team: Team) -> None:
-    told = await team.ask("digest at 09:00 UTC #sales")
-    assert "#sales now gets a digest" in told.title
-    await team.ask("digest off #sales", user="ben")
-    now = await team.changed(told, "#sales no longer gets a digest")
-    assert not now.buttons
-
-
-async def test_a_message_about_a_subscription_says_how_it_is_now(team: Team) -> None:
-    told = await team.ask("subscribe bounces #sales")
-    await team.ask("unsubscribe bounces #sales", user="ben")
-    now = await team.changed(told, "#sales is unsubscribed from bounces")
-    assert "now gets" not in now.shown
-    assert not now.buttons
-
-
 async def test_a_digest_comes_when_it_is_due(team: Team) -> None:
     await team.ask("digest at 09:00 UTC")
     known = {one.ts for one in await team.messages()}

@@ -21,15 +21,6 @@ async def test_an_interested_reply_is_a_card_with_who_wrote_what(team: Team) -> 
     assert not [word for word in ("sam@mail.example", "step 2", "18 Nov") if word in card.shown]
 
 
-async def test_a_reply_that_is_delivered_again_stays_one_message(team: Team) -> None:
-    body = interested("Ada")
-    # The service repeats a delivery until it is answered, and after an answer that was lost too.
-    assert [await team.deliver(body) for _ in range(3)] == [200, 200, 200]
-    await team.deliver(interested("Grace"))
-    await team.card("Grace")
-    assert len([one for one in await team.messages() if "Ada" in one.shown]) == 1
-
-
 async def test_metrics_count_a_repeat(team: Team) -> None:
     body = interested("Ada")
     await team.deliver(body)
