@@ -726,9 +726,10 @@ class CommandDispatcher:
 
     async def _look_at(self, asked: OnAlert, caller: Caller) -> Answer:
         alert = await self._store.alerts.find(asked.alert)
-        if alert is None or not alert.event.lead.email:
+        lead = alert.event.lead if alert else None
+        if alert is None or lead is None or (asked.verb == LEAD and not lead.name):
             return Answer(card=GONE)
-        look = Lead(who=alert.event.lead.email)
+        look = Lead(who=lead.email or lead.name)
         looking = invocation(look, workspace=alert.workspace if self._cards.several else None)
         if asked.verb == LEAD:
             return await self._command(looking, caller)
