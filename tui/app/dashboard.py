@@ -418,8 +418,7 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     async def _move(self, move: Callable[[Replay], Replay], wanted: datetime | None = None) -> None:
         state, now = self.state, self.now()
-        if state.history is None:
-            self.toast("No history is recorded here.", severity="warning")
+        if state.history is None:  # it isn't open yet
             return
         at = self._replay.at if self._replay else None
         before = await Replay.open(state.history, now=now, at=at)

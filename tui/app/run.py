@@ -79,8 +79,7 @@ async def run_dashboard(
     app = DashboardApp(
         states,
         theme_name=options.theme,
-        # A browser shows all colors, whatever terminal its server was started in.
-        only_theme="" if is_viewer and "NO_COLOR" not in environ else plain_theme(environ),
+        only_theme=plain_theme(environ, is_browser=is_viewer),
         keys=options.keys,
         wall=wall,
         notice=notice,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from enum import StrEnum
 from itertools import groupby
 
@@ -31,6 +31,8 @@ WORKSPACE = "workspace"
 """The key of the lane of what happened to no domain alone."""
 TICK_CELLS = 12
 """The room of a time on the axis, and a gap."""
+MOST_EVENTS = 8
+"""Marks of a lane that are told in words."""
 STEPS = tuple(
     timedelta(minutes=minutes) for minutes in (1, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880)
 )
@@ -162,9 +164,10 @@ class Incident:
         cells = [" "] * columns
         step = next((length for length in STEPS if span / length * TICK_CELLS <= columns), STEPS[-1])
         end = f"{local(self.end):%H:%M}"
-        midnight = local(self.start).replace(hour=0, minute=0, second=0, microsecond=0)
+        here = local(self.start)
+        midnight = datetime.combine(here.date(), time(), here.tzinfo)
         # The next multiple of a step by the clock of this place.
-        at = midnight + step * -(-(local(self.start) - midnight) // step)
+        at = midnight + step * -(-(here - midnight) // step)
         while at < self.end:
             x, words = self.column_of(at, columns), f"╵{local(at).strftime(form)}"
             if x + len(words) < columns - len(end) - 1:
@@ -335,10 +338,11 @@ class LaneLine:
             since += f", {segment.affected:,} of {self.lane.inboxes:,} inboxes"
         return Words((*about, (f"{state.value} ", state.ink), (since, Ink.TEXT)))
 
-    def happened(self, *, most: int) -> tuple[Words, ...]:
+    @property
+    def happened(self) -> tuple[Words, ...]:
         """The marks of a lane in words, the newest first."""
         lines = []
-        for mark in self.lane.marks[::-1][:most]:
+        for mark in self.lane.marks[::-1][:MOST_EVENTS]:
             text = visible(f"{mark.subject} {mark.text}".strip())
             sign = (f"{mark.look.sign} ", mark.look.ink)
             lines.append(Words(((f"{_time(mark.at)} ", Ink.MUTED), sign, (text, Ink.TEXT))))

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from rich import box
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.table import Table as Grid
 
 from shared.domain.card import Card, Column, Fact, Table
@@ -18,7 +17,8 @@ from shared.text.sanitize import visible, visible_lines
 from tui.theme.palette import SIGNS, TONE_INK, Ink
 from tui.theme.words import Words
 
-"""Cells of a bar in a table."""
+EMPTY = Words()
+"""An empty line between parts."""
 
 
 def render(card: Card, *, has_title: bool = True) -> RenderableType:
@@ -37,13 +37,18 @@ def _parts(card: Card, *, has_title: bool) -> Iterator[RenderableType]:
     for text in card.text:
         yield paragraph(text)
     if facts := (*card.facts, *card.details):
-        yield Padding(facts_grid(facts), (1 if has_title else 0, 0, 0, 0))
+        if has_title:
+            yield EMPTY
+        yield facts_grid(facts)
     if card.quote:
-        yield Padding(_quote(card.quote), (1, 0, 0, 0))
+        yield EMPTY
+        yield _quote(card.quote)
     if card.table:
-        yield Padding(_table(card.table), (1, 0, 0, 0))
+        yield EMPTY
+        yield _table(card.table)
     if card.footer:
-        yield Padding(paragraph(card.footer, Ink.MUTED), (1, 0, 0, 0))
+        yield EMPTY
+        yield paragraph(card.footer, Ink.MUTED)
 
 
 def facts_grid(facts: tuple[Fact, ...]) -> Grid:

@@ -25,7 +25,6 @@ from tui.widgets.text import TextLine
 RANGES = (timedelta(hours=6), timedelta(hours=24), timedelta(days=7))
 BEFORE = 1.15
 """The range reaches so much further back than the beginning of an incident, so that it is seen how it began."""
-MOST_EVENTS = 8
 
 
 def range_for(since: datetime | None, *, now: datetime) -> timedelta:
@@ -76,7 +75,7 @@ class IncidentsPage(Page):
         line = self.lanes.table.line
         if isinstance(line, LaneLine):
             self.read.set(line.reading)
-            self.events.set(Lines((*self._alarms(frame, line.key), *line.happened(most=MOST_EVENTS))))
+            self.events.set(Lines((*self._alarms(frame, line.key), *line.happened)))
         self.legend.set(Lines(legend()))
 
     def _alarms(self, frame: Frame, domain: str) -> list[Words]:

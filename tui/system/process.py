@@ -12,6 +12,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
@@ -47,6 +48,14 @@ LARGEST = 2**20
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
+class _PrivateFile(RotatingFileHandler):
+    """Makes each file, also the next one after a rotation, for its owner alone."""
+
+    def _open(self) -> TextIOWrapper:
+        os.close(os.open(self.baseFilename, os.O_CREAT | os.O_WRONLY, 0o600))
+        return super()._open()
+
+
 @contextlib.contextmanager
 def logging_to(path: Path, *, level: str) -> Iterator[None]:
     """Exchange the root logger's handlers for one that writes to `path`, for the owner alone to read."""
@@ -54,10 +63,7 @@ def logging_to(path: Path, *, level: str) -> Iterator[None]:
     before, before_level = root.handlers[:], root.level
     try:
         make_private_folder(path.parent)
-        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
-        handler: logging.Handler = RotatingFileHandler(
-            path, maxBytes=LARGEST, backupCount=1, encoding="utf-8"
-        )
+        handler: logging.Handler = _PrivateFile(path, maxBytes=LARGEST, backupCount=1, encoding="utf-8")
     except OSError:  # a disk that can't be written to costs the log, not the dashboard
         handler = logging.NullHandler()
     handler.setFormatter(logging.Formatter(FORMAT))

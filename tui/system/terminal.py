@@ -163,9 +163,11 @@ class AsciiDriver(TerminalDriver):
         super().write(data if data.isascii() else data.translate(ASCII))
 
 
-def plain_theme(environ: Mapping[str, str]) -> str:
+def plain_theme(environ: Mapping[str, str], *, is_browser: bool = False) -> str:
     """The only theme for a terminal with sixteen colors, or none; empty for others."""
     if "NO_COLOR" in environ:
         return "mono"
+    if is_browser:  # it shows all colors, whatever terminal its server was started in
+        return ""
     colors = Console(force_terminal=True, _environ=environ).color_system
     return "basic" if colors in {None, "standard"} else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from shared.api import decode
@@ -10,10 +11,12 @@ from shared.api.models import Inbox, Sequence, StatsRow
 from shared.domain.snapshot import Reading, Snapshot
 from tests.kit.snapshots import NOW, account, board_of
 from tui.entrypoints.once import as_data
+from tui.model.board import compose
 from tui.model.columns import SEQUENCES, Arrangement
 from tui.model.facts import sequence_card
 from tui.model.frame import Frame
 from tui.model.happened import Mark, MarkKind
+from tui.model.lines import Freshness, Stamp
 
 
 def inboxes(*boxes: Inbox) -> Snapshot:
@@ -65,3 +68,30 @@ def test_sequences_of_one_name_keep_their_own_counts_by_id() -> None:
         "sq_1",
         "sq_2",
     ]
+
+
+def test_an_age_is_late_after_two_intervals_and_stale_after_five_or_where_reading_fails() -> None:
+    def freshness(seconds: float, *, failing_for: float | None = None) -> Freshness:
+        now, since = NOW + timedelta(seconds=seconds), None
+        if failing_for is not None:
+            since = now - timedelta(seconds=failing_for)
+        stamp = Stamp(Reading(value=1, read_at=NOW, failed_since=since), interval=30)
+        return stamp.freshness(now)
+
+    fresh, late, stale = Freshness.FRESH, Freshness.LATE, Freshness.VERY_LATE
+    assert [freshness(one) for one in (-9, 65, 66, 155, 156)] == [fresh, fresh, late, late, stale]
+    assert [freshness(9, failing_for=one) for one in (20, 20.5)] == [fresh, late]
+    # Without intervals, as for what is shown before anything was read, a minute.
+    board = compose(account(), intervals={})
+    ages = [board.freshness("inboxes", NOW + timedelta(seconds=one)) for one in (125, 125.5)]
+    assert ages == [fresh, late]
+    assert board.freshness("nothing", NOW) is Freshness.NEVER
+    stamp = board.stamps["inboxes"]
+    assert [stamp.words(NOW + timedelta(seconds=one)) for one in (0, 9, 200, 900)] == [
+        "now", "9 s ago", "late: 3 min ago", "stale: 15 min ago"
+    ]  # fmt: skip
+    assert (Stamp(Reading(), interval=1).words(NOW), Stamp(Reading(error="no"), interval=1).words(NOW)) == (
+        "reading…",
+        "no response yet",
+    )
+    assert (stamp.counted(1240), Stamp(Reading(more=True), interval=1).counted(50)) == ("1,240", "50+")

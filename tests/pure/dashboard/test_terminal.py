@@ -36,6 +36,7 @@ def test_every_sign_has_a_plain_one_of_its_width() -> None:
 )
 def test_a_plain_terminal_has_its_own_theme(environ: dict[str, str], theme: str) -> None:
     assert plain_theme(environ) == theme
+    assert plain_theme(environ, is_browser=True) == ("mono" if "NO_COLOR" in environ else "")
 
 
 def test_what_an_encoding_lacks_is_written_plain() -> None:

@@ -64,8 +64,8 @@ def arranged(columns: Sequence[Column], rows: Sequence[Line]) -> list[str]:
     ]
 
 
-def on_paper(card: Card, *, has_title: bool = True) -> str:
-    console = Console(width=100, color_system=None)
+def on_paper(card: Card, *, has_title: bool = True, width: int = 100) -> str:
+    console = Console(width=width, color_system=None)
     with console.capture() as capture:
         console.print(render(card, has_title=has_title))
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
@@ -200,6 +200,32 @@ def test_a_list_is_whole_in_every_width(snapshot: SnapshotAssertion, name: str) 
     assert "\n".join(arranged(columns, lines)) == snapshot(name="arranged")
 
 
+@pytest.mark.parametrize("name", LISTS)
+def test_columns_share_the_room_in_every_width(snapshot: SnapshotAssertion, name: str) -> None:
+    columns, _ = LISTS[name]()
+    lines = []
+    for needed in (0, 14, 30):
+        needs = {column.id: needed for column in columns if needed and (column.grow or column.least)}
+        for room in range(5, 230, 9):
+            placed = place(columns, room, needs)
+            lines.append(f"{needed} {room}: " + " ".join(f"{one.column.id}:{one.width}" for one in placed))
+    assert "\n".join(lines) == snapshot
+
+
+def test_an_axis_has_round_times_where_they_fit(snapshot: SnapshotAssertion) -> None:
+    lines = []
+    for hours in (0.2, 0.5, 1, 2, 3, 6, 12, 24, 36, 37, 72, 168):
+        incident = Incident(start=NOW - hours * HOUR, end=NOW)
+        lines += [f"{hours} {columns}: {incident.axis(columns)}" for columns in (20, 47, 80, 150)]
+    assert "\n".join(lines) == snapshot
+
+
+def test_a_narrow_card_keeps_its_labels_whole(snapshot: SnapshotAssertion) -> None:
+    now = frame()
+    card = facts.domain_card(now, now.domain_lines[0], Read())
+    assert on_paper(card, width=34) == snapshot
+
+
 def test_cards_of_domains_inboxes_and_sequences_are_whole(snapshot: SnapshotAssertion) -> None:
     now, dns = frame(), (Fact("SPF", "missing", tone=Tone.BAD), Fact("MX", "good", tone=Tone.GOOD))
     for line in now.domain_lines:
@@ -308,13 +334,13 @@ def test_lanes_are_drawn_whole(snapshot: SnapshotAssertion) -> None:
     )
     marks = [
         Mark(
-            at=NOW - n * 40 * MINUTE,
+            at=NOW - n * 14 * MINUTE,
             kind=kind,
             subject="x",
             text=kind.value,
             about="bad.example" if n % 2 else "sq_1",
         )
-        for n, kind in enumerate(MarkKind)
+        for n, kind in enumerate([*MarkKind, *MarkKind, *MarkKind])
     ]
     incident = Incident(start=start, end=NOW, lanes=(*lanes, empty, new)).with_marks(marks)
     drawing = [incident.summary, incident.axis(80), incident.axis(30)]
@@ -326,6 +352,6 @@ def test_lanes_are_drawn_whole(snapshot: SnapshotAssertion) -> None:
                 inked(line.bar(60)),
                 inked(line.reading.pieces),
             ]
-            drawing += [inked(words.pieces) for words in line.happened(most=3)]
+            drawing += [inked(words.pieces) for words in line.happened]
     drawing += [inked(words.pieces) for words in legend()]
     assert "\n".join(drawing) == snapshot

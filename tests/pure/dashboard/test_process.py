@@ -1,0 +1,59 @@
+"""What a dashboard that runs for weeks changes of its process, and gives back when it ends."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tui.system.process import logging_to, tuned_gc
+from tui.system.terminal import is_gone, is_hung_up
+
+
+def test_full_collections_are_rare_while_it_runs_alone() -> None:
+    before = gc.get_threshold(), sys.getswitchinterval(), gc.get_freeze_count()
+    gc.disable()
+    with tuned_gc():
+        assert gc.isenabled()
+        assert gc.get_threshold() == (2_000, 20, 1_000)
+        assert sys.getswitchinterval() == pytest.approx(0.001)
+        assert gc.get_freeze_count() > 1_000
+    after = gc.get_threshold(), sys.getswitchinterval(), gc.get_freeze_count()
+    assert after[:2] == before[:2]
+    assert after[2] == 0
+
+
+def test_the_log_is_the_owners_alone_bounded_and_given_back(tmp_path: Path) -> None:
+    root, file = logging.getLogger(), tmp_path / "state" / "dashboard.log"
+    handlers, level = root.handlers[:], root.level
+    with logging_to(file, level="INFO"):
+        logging.getLogger("tui").info("first")
+        logging.getLogger("httpx").info("addresses with ids")
+        for number in range(3):
+            logging.getLogger("tui").warning("%d %s", number, "x" * 600_000)
+        assert root.level == logging.INFO
+    assert (root.handlers, root.level) == (handlers, level)
+    assert {path.name for path in file.parent.iterdir()} == {"dashboard.log", "dashboard.log.1"}
+    assert file.stat().st_mode & 0o077 == 0
+    assert "addresses" not in file.read_text() + (file.parent / "dashboard.log.1").read_text()
+
+
+def test_a_disk_that_cannot_be_written_to_costs_the_log_alone(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with logging_to(tmp_path / "file" / "dashboard.log", level="INFO"):
+        logging.getLogger("tui").warning("lost")
+
+
+def test_a_closed_end_is_told_from_an_open_one() -> None:
+    reading, writing = os.pipe()
+    try:
+        assert not is_hung_up(reading)
+        assert is_gone(reading), "a pipe is no terminal"
+    finally:
+        os.close(writing)
+    assert is_hung_up(reading)
+    os.close(reading)
