@@ -24,10 +24,11 @@ async def test_waits_are_counted_by_person_and_sequence(store: Store) -> None:
 
     def claim(tx: Transaction) -> None:
         for number, (who, name, wait) in enumerate(claims):
-            same = {"workspace": "w", "kind": "reply.interested", "received_at": now - 1_000 + number}
+            came = now - 1_000 + number
+            same = {"workspace": "w", "kind": "reply.interested", "received_at": came}
             delivery = {"id": number + 1, "dkey": b"%d" % number, "last_at": now, "pending": False}
             tx.execute(sa.insert(deliveries).values(**same, **delivery))
-            claimed = {"claimed_by": who, "claimed_name": name, "claimed_at": same["received_at"] + wait}
+            claimed = {"claimed_by": who, "claimed_name": name, "claimed_at": came + wait}
             sequence = "Q2" if who == "U2" else "Q1"
             row = {"id": f"al_{number}", "delivery_id": number + 1, "sequence": sequence}
             tx.execute(sa.insert(alerts).values(**same, **claimed, **row))
