@@ -35,6 +35,32 @@ async def test_people_see_only_the_commands_that_they_may_use(team: Team) -> Non
     assert "take over" not in every.shown
 
 
+async def test_a_workspace_that_is_not_there_is_a_mistake_and_no_failure(team: Team) -> None:
+    answer = await team.ask("status @nosuch")
+    assert "Unknown outreach workspace" in answer.title
+    assert "Reference" not in answer.shown
+
+
+async def test_status_leaves_out_what_is_fine(team: Team) -> None:
+    await team.deliver(interested("Ada"))
+    card = await team.card("Ada")
+    await team.click(card, "Claim")
+    answer = await team.ask("status")
+    for shown in ("Sequences", "Inboxes", "Today"):
+        assert shown in answer.shown
+    for fine in ("Service", "Alerts", "Last delivery", "Budget", "Requests", "Unclaimed"):
+        assert fine not in answer.shown
+
+
+async def test_status_says_what_is_not_fine(team: Team) -> None:
+    await team.deliver(interested("Ada"))
+    await team.card("Ada")
+    team.account.answer("GET /stats", {"error": {"code": "internal"}}, status=500)
+    answer = await team.ask("status")
+    assert "Unclaimed replies" in answer.shown
+    assert "partly available" in answer.shown
+
+
 async def test_stats_are_totals_one_verdict_and_a_table_by_positive_replies(
     account: Account, shell: Shell
 ) -> None:
@@ -71,6 +97,11 @@ async def test_help_explains_what_is_typed_about_a_reply(team: Team, words: str)
     answer = await team.ask(f"help {words}")
     assert answer.title.startswith(words)
     assert f"{words} ada" in answer.shown
+
+
+async def test_a_mistake_is_answered_with_one_example(team: Team) -> None:
+    answer = await team.ask("pause")
+    assert answer.shown.count("Example") == 1
 
 
 async def test_a_health_score_is_the_same_everywhere(team: Team, shell: Shell) -> None:

@@ -30,6 +30,13 @@ async def test_a_subscription_to_one_sequence_gets_no_other(team: Team) -> None:
     assert not any("bob@gone.example" in one.shown for one in await team.messages(SALES))
 
 
+async def test_the_answer_to_a_subscription_shows_the_channels_whole_set(team: Team) -> None:
+    await team.ask("subscribe bounces #sales")
+    answer = await team.ask("subscribe opt-outs #sales")
+    assert "ounces" in answer.shown
+    assert "pt-outs" in answer.shown
+
+
 @pytest.mark.parametrize("line", ["subscriptions #leadership", "subscribe bounces #leadership"])
 async def test_a_private_channel_is_nothing_to_others(team: Team, line: str) -> None:
     await team.say("subscribe opt-outs here", channel=PRIVATE, wait=1)
@@ -66,6 +73,22 @@ async def test_the_audit_log_names_no_private_channel_to_others(team: Team) -> N
     assert "leadership" not in data_of(log)
     assert PRIVATE not in data_of(log)
     assert "leadership" in (await team.ask("audit", channel=PRIVATE)).shown
+
+
+async def test_a_message_about_a_digest_says_how_it_is_now(team: Team) -> None:
+    told = await team.ask("digest at 09:00 UTC #sales")
+    assert "#sales now gets a digest" in told.title
+    await team.ask("digest off #sales", user="ben")
+    now = await team.changed(told, "#sales no longer gets a digest")
+    assert not now.buttons
+
+
+async def test_a_message_about_a_subscription_says_how_it_is_now(team: Team) -> None:
+    told = await team.ask("subscribe bounces #sales")
+    await team.ask("unsubscribe bounces #sales", user="ben")
+    now = await team.changed(told, "#sales is unsubscribed from bounces")
+    assert "now gets" not in now.shown
+    assert not now.buttons
 
 
 async def test_a_digest_comes_when_it_is_due(team: Team) -> None:

@@ -12,6 +12,33 @@ async def posted(team: Team, name: str = "Ada") -> Message:
     return await team.card(name)
 
 
+async def test_the_title_of_a_claimed_reply_says_by_whom_and_after_how_long(team: Team) -> None:
+    card = await posted(team)
+    await team.pass_time(minutes=3)
+    await team.click(card, "Claim")
+    assert (await team.card("claimed by @ann")).title == "Ada at Acme · claimed by @ann after 3 min"
+
+
+async def test_who_claims_too_late_takes_nothing_from_a_colleague(team: Team) -> None:
+    card = await posted(team)
+    await team.click(card, "Claim", user="ann")
+    await team.card("claimed by @ann")
+    await team.ask("claim Ada", user="ben")
+    assert "claimed by @ann" in (await team.card("Ada at Acme")).title
+
+
+async def test_taking_a_reply_over_asks_and_shows_the_new_person_and_tells_the_one_before(team: Team) -> None:
+    card = await posted(team)
+    await team.click(card, "Claim", user="ann")
+    (question,) = await team.click(await team.changed(card, "claimed by @ann"), "Take over", user="ben")
+    assert "@ann has claimed Ada at Acme" in question.shown
+    assert "claimed by @ann" in (await team.present(card)).title
+    await team.click(question, "Take over", user="ben")
+    assert "claimed by @ben" in (await team.changed(card, "@ben")).title
+    note = await team.in_thread(card, "took over")
+    assert "<@U0ANN00001>" in note.mrkdwn
+
+
 @pytest.mark.parametrize(
     "line", ["done Ada", "take over Ada", "release Ada", "not interested Ada: no budget"]
 )
@@ -42,6 +69,64 @@ async def test_a_yes_takes_a_reply_from_nobody_else_than_was_asked_about(team: T
     (answer,) = await team.click(question, "Mark done", user="cleo")
     assert "@ben has claimed" in answer.shown
     assert "claimed by @ben" in (await team.present(card)).title
+
+
+async def test_a_released_reply_can_be_claimed_again(team: Team) -> None:
+    card = await posted(team)
+    await team.click(card, "Claim")
+    await team.card("claimed by @ann")
+    await team.ask("release Ada")
+
+    async def free() -> bool:
+        return "Claim" in (await team.card("Ada")).buttons
+
+    assert await team.until(free)
+    await team.click(await team.card("Ada"), "Claim", user="ben")
+    await team.card("claimed by @ben")
+
+
+async def test_a_claimed_reply_is_not_reminded_of_as_unclaimed(team: Team) -> None:
+    card = await posted(team)
+    await team.click(card, "Claim")
+    await team.card("claimed by @ann")
+    await posted(team, "Grace")
+    await team.pass_time(minutes=6)
+
+    async def reminded() -> list[Message]:
+        found = await team.messages()
+        return [one for one in found if one.data.get("thread_ts") and one.data["thread_ts"] != one.ts]
+
+    threads = {one.data["thread_ts"] for one in await team.until(reminded)}
+    assert card.ts not in threads
+
+
+async def test_a_guest_can_claim_nothing(team: Team) -> None:
+    card = await posted(team)
+    await team.click(card, "Claim", user="gus")
+    await team.deliver(interested("Grace"))
+    await team.card("Grace")
+    assert "Claim" in (await team.card("Ada")).buttons
+
+
+async def test_a_reply_is_worked_on_by_the_name_of_its_lead(team: Team) -> None:
+    lines = {
+        "claim Ada": "claimed by @ann after",
+        "assign Bob @ben": "assigned to @ben by @ann",
+        "snooze Cleo 2h": "snoozed by @ann",
+        "snooze Dora until tomorrow 10:00": "snoozed by @ann",
+        "remind me of Emil in 2h": "snoozed by @ann",
+        "done Fay": "done by @ann after",
+        "remind me in 2h about Hal": "snoozed by @ann",
+        "not interested initech because no budget": "not interested (no budget), says @ann",
+    }
+    names = ("Ada", "Bob", "Cleo", "Dora", "Emil", "Fay", "Hal")
+    cards = [await posted(team, name) for name in names]
+    lead = {"email": "gil@initech.example", "first_name": "Gil", "company": "Initech"}
+    await team.deliver(interested(lead=lead))
+    cards.append(await team.card("Gil"))
+    for card, (line, title) in zip(cards, lines.items(), strict=True):
+        await team.ask(line)
+        assert title in (await team.changed(card, title)).title
 
 
 @pytest.mark.parametrize("line", ["reopen Ada", "take over Ada"])

@@ -21,6 +21,15 @@ async def test_an_interested_reply_is_a_card_with_who_wrote_what(team: Team) -> 
     assert not [word for word in ("sam@mail.example", "step 2", "18 Nov") if word in card.shown]
 
 
+async def test_a_reply_that_is_delivered_again_stays_one_message(team: Team) -> None:
+    body = interested("Ada")
+    # The service repeats a delivery until it is answered, and after an answer that was lost too.
+    assert [await team.deliver(body) for _ in range(3)] == [200, 200, 200]
+    await team.deliver(interested("Grace"))
+    await team.card("Grace")
+    assert len([one for one in await team.messages() if "Ada" in one.shown]) == 1
+
+
 async def test_metrics_count_a_repeat(team: Team) -> None:
     body = interested("Ada")
     await team.deliver(body)
@@ -210,6 +219,19 @@ async def test_a_bounce_is_counted_and_not_posted(team: Team) -> None:
     await team.deliver(interested("Ada"))
     await team.card("Ada")
     assert not any("bob@gone.example" in one.shown for one in await team.messages())
+
+
+async def test_a_kind_that_a_channel_subscribes_to_is_posted_there(team: Team) -> None:
+    await team.ask("subscribe lead.bounced here")
+    await team.deliver(bounced("Bob"))
+    assert "bob@gone.example" in (await team.card("bob@gone.example")).shown
+
+
+async def test_a_paused_domain_is_told_with_its_reason_at_once(team: Team) -> None:
+    await team.deliver(paused_domain("mail.example", reason="Bounce rate 7.1%"))
+    card = await team.card("mail.example is paused")
+    assert "Bounce rate 7.1%" in card.shown
+    assert "Acknowledge" in card.buttons
 
 
 async def test_one_incident_of_a_domain_is_one_card(team: Team) -> None:

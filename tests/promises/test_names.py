@@ -16,6 +16,22 @@ async def test_a_sequence_that_is_not_there_changes_nothing(team: Team, command:
     assert await team.account.sequences() == before
 
 
+async def test_the_nearest_names_are_suggested(team: Team) -> None:
+    answer = await team.ask("pause fintec opps")
+    assert "Fintech ops leaders" in answer.shown
+    assert not await team.account.is_paused("Fintech ops leaders")
+
+
+@pytest.mark.parametrize("words", ["Webinar follow-up", "webinar", "saas", "founders"])
+async def test_a_name_that_several_have_is_asked_about_with_their_ids(team: Team, words: str) -> None:
+    sequences = await team.account.sequences()
+    answer = await team.ask(f"pause {words}")
+    ids = [one["id"] for one in sequences if words.lower() in one["name"].lower()]
+    assert len(ids) == 2
+    assert all(one in answer.shown for one in ids)
+    assert await team.account.sequences() == sequences
+
+
 async def test_all_is_always_all(team: Team) -> None:
     allied = {"id": "sq_allied00", "name": "Allied founders", "status": "active", "steps": 3}
     known = await team.account.sequences()
@@ -44,3 +60,29 @@ async def test_letters_that_changed_places_are_the_nearest_command(team: Team, s
     assert answer.buttons[0] == "Status"
     shell.use(team.account.environ)
     assert "Did you mean “outreach status”?" in (await shell.type("stauts")).err
+
+
+@pytest.mark.parametrize(
+    ("alias", "command"),
+    [
+        ("stop fintech", "pause fintech"),
+        ("log", "audit"),
+        ("open", "replies"),
+        ("bounces", "domains"),
+        ("guard", "guardrails"),
+        ("hi", "help"),
+        ("?", "help"),
+    ],
+)
+async def test_an_alias_does_what_its_command_does(team: Team, alias: str, command: str) -> None:
+    by_alias = await team.ask(alias)
+    if command.startswith("pause"):
+        assert await team.account.is_paused("Fintech ops leaders")
+    else:
+        assert by_alias.title == (await team.ask(command)).title
+
+
+async def test_unpause_resumes(team: Team) -> None:
+    await team.ask("pause fintech")
+    await team.ask("unpause fintech")
+    assert not await team.account.is_paused("Fintech ops leaders")

@@ -25,6 +25,12 @@ async def test_a_pause_pauses_the_sequence_at_the_service(team: Team) -> None:
     assert await team.account.is_paused(NAME)
 
 
+async def test_a_pause_of_a_paused_sequence_is_no_error(team: Team) -> None:
+    await team.ask(f'pause "{NAME}"')
+    answer = await team.ask(f'pause "{NAME}"')
+    assert "already" in answer.shown
+
+
 async def test_a_pause_of_a_paused_sequence_answers_only_the_person(team: Team) -> None:
     await team.ask(f'pause "{NAME}"')
     answer = await team.ask(f'pause "{NAME}"', user="ben")
@@ -80,6 +86,14 @@ async def test_a_shorter_pause_than_the_present_one_is_not_taken_without_a_quest
     await team.pass_time(hours=1, minutes=2)
     assert await team.until(lambda: is_active(team, OTHER))
     assert await team.account.is_paused(NAME)
+
+
+async def test_a_pause_without_an_end_of_a_timed_one_asks_which_is_meant(team: Team) -> None:
+    await team.ask(f'pause "{NAME}" for 2h')
+    question = await team.ask(f'pause "{NAME}"')
+    assert len(question.buttons) >= 2
+    await team.pass_time(hours=2, minutes=1)
+    assert await team.until(lambda: is_active(team)), "nothing changes before the answer"
 
 
 async def test_a_resume_ends_the_timer_too(team: Team) -> None:
@@ -154,6 +168,24 @@ async def test_a_word_that_is_no_time_is_refused_and_is_no_reason(team: Team, wo
     assert not any(label.startswith("Pause ") for label in answer.buttons), "no button offers less"
 
 
+async def test_a_word_that_is_nearly_a_day_is_answered_with_the_day(team: Team) -> None:
+    answer = await team.ask(f'pause "{NAME}" until tuesdya')
+    assert "tuesday" in answer.shown.lower()
+    assert await is_active(team)
+
+
+async def test_a_reason_follows_its_word_and_is_kept(team: Team) -> None:
+    await team.ask(f'pause "{NAME}" for 2h reason bounces are high')
+    assert await team.account.is_paused(NAME)
+    log = await team.ask("audit")
+    assert "bounces are high" in log.shown
+
+
+async def test_a_guest_can_pause_nothing(team: Team) -> None:
+    await team.say(f'pause "{NAME}"', user="gus")
+    assert await is_active(team)
+
+
 async def test_a_person_of_another_slack_team_can_pause_nothing(team: Team) -> None:
     await team.say(f'pause "{NAME}"', user="ann", team="T0FOREIGN1", wait=2)
     assert await is_active(team)
@@ -175,6 +207,16 @@ async def test_the_card_of_a_pause_says_when_it_is_over(team: Team) -> None:
     async def over() -> bool:
         now = await team.present(card)
         return "is sending again" in now.title and now.shown == now.title
+
+    assert await team.until(over)
+
+
+async def test_the_card_of_a_pause_says_that_a_person_resumed(team: Team) -> None:
+    card = await team.ask(f'pause "{NAME}"')
+    await team.ask(f'resume "{NAME}"', user="ben")
+
+    async def over() -> bool:
+        return "is paused" not in (await team.present(card)).title
 
     assert await team.until(over)
 
@@ -225,6 +267,21 @@ async def test_one_list_in_which_a_paused_sequence_is_active_changes_nothing(tea
 
     assert await team.until(looked_thrice)
     assert "paused until" in (await team.present(card)).title
+
+
+async def test_a_pause_names_its_end_to_each_reader_in_their_zone(team: Team) -> None:
+    card = await team.ask(f'pause "{NAME}" for 2h')
+    end = moment() + timedelta(hours=2)
+    assert "<!date^" in card.mrkdwn
+    (stamp,) = {part.partition("^")[0] for part in card.mrkdwn.split("<!date^")[1:]}
+    assert abs(int(stamp) - end.timestamp()) < 120
+
+
+async def test_the_audit_log_names_who_changed_what(team: Team) -> None:
+    await team.ask(f'pause "{NAME}"', user="ben")
+    log = await team.ask("audit")
+    assert NAME in log.shown
+    assert "ben" in log.shown
 
 
 async def test_a_resumption_that_arrives_late_does_not_end_a_pause_that_was_confirmed_since(

@@ -64,6 +64,14 @@ async def test_a_yes_that_is_tapped_twice_changes_once(team: Team) -> None:
     assert not await team.account.is_paused(NAME)
 
 
+async def test_a_no_changes_nothing(team: Team) -> None:
+    before = await statuses(team)
+    question = await team.ask("pause all")
+    await team.click(question, "Cancel")
+    await team.ask("status")
+    assert await statuses(team) == before
+
+
 async def test_only_who_asked_can_say_yes(team: Team) -> None:
     """The answer is seen by Ann alone, so Ben's click can only be forged: signed, with the value of her button."""
     before = await statuses(team)
@@ -109,6 +117,25 @@ async def test_resume_all_leaves_out_what_this_program_did_not_pause(team: Team)
     assert await team.until(resumed)
     now = await statuses(team)
     assert sum(now[one] == "paused" for one in others) == len(others) - 1
+
+
+async def test_resume_all_asks_first(team: Team) -> None:
+    await team.ask(f'pause "{NAME}"')
+    await team.ask("resume all")
+    assert await team.account.is_paused(NAME)
+
+
+async def test_a_pause_of_a_domain_asks_first(team: Team) -> None:
+    before = await statuses(team)
+    question = await team.ask("pause domain:useacme.example")
+    assert "useacme.example" in question.shown
+    assert await statuses(team) == before
+
+
+async def test_turning_all_guardrails_off_asks_first(team: Team) -> None:
+    question = await team.ask("guardrails off")
+    assert "Cancel" in question.buttons
+    assert "off" not in (await team.ask("guardrails")).shown.lower().replace("turn all off", "")
 
 
 async def test_removing_a_lead_asks_first_and_a_yes_removes_it(team: Team) -> None:

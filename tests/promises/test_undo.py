@@ -26,6 +26,14 @@ async def undo(team: Team, *, user: str = "ann") -> None:
     assert await team.until(is_answered, "the answer to the question")
 
 
+async def test_undo_reverts_my_newest_change(team: Team) -> None:
+    await team.ask(f'pause "{OTHER}"')
+    await team.ask(f'pause "{NAME}"')
+    await undo(team)
+    assert await team.until(lambda: is_active(team))
+    assert await team.account.is_paused(OTHER)
+
+
 async def test_undo_once_more_reverts_the_change_before(team: Team) -> None:
     await team.ask(f'pause "{OTHER}"')
     await team.ask(f'pause "{NAME}"')
@@ -63,6 +71,12 @@ async def test_a_message_that_was_overtaken_says_nothing_of_its_own_end(team: Te
     assert "no longer resumes" not in (await team.changed(told, "is sending again")).shown
 
 
+async def test_the_undo_button_of_a_pause_resumes_the_sequence(team: Team) -> None:
+    answer = await team.ask(f'pause "{NAME}"')
+    await team.click(answer, "Undo")
+    assert await team.until(lambda: is_active(team))
+
+
 async def test_the_undo_button_works_for_days(team: Team) -> None:
     answer = await team.ask(f'pause "{NAME}"')
     # The button is on a card that is read days later; `undo` without one would mean something newer.
@@ -91,6 +105,17 @@ async def test_the_undo_button_does_nothing_once_it_is_overtaken(team: Team) -> 
     assert await team.account.is_paused(NAME)
 
 
+async def test_the_card_says_that_it_was_undone(team: Team) -> None:
+    answer = await team.ask(f'pause "{NAME}"')
+    await team.click(answer, "Undo")
+
+    async def said() -> bool:
+        now = await team.present(answer)
+        return "is paused" not in now.title and "Undo" not in now.buttons
+
+    assert await team.until(said)
+
+
 async def test_undo_gives_a_timed_pause_its_end_back(team: Team) -> None:
     await team.ask(f'pause "{NAME}" for 2h')
     # The resumption took the end away, and its Undo has to bring back both.
@@ -99,6 +124,20 @@ async def test_undo_gives_a_timed_pause_its_end_back(team: Team) -> None:
     assert await team.until(lambda: team.account.is_paused(NAME))
     await team.pass_time(hours=2, minutes=1)
     assert await team.until(lambda: is_active(team))
+
+
+async def test_undo_of_somebody_elses_change_is_refused(team: Team) -> None:
+    await team.ask(f'pause "{NAME}"', user="ann")
+    await undo(team, user="ben")
+    assert await team.account.is_paused(NAME)
+
+
+async def test_undo_is_too_late_after_ten_minutes(team: Team) -> None:
+    await team.ask(f'pause "{NAME}"')
+    # Each change can be taken back by `undo` for ten minutes.
+    await team.pass_time(minutes=11)
+    assert "Nothing to undo" in (await team.ask("undo")).title
+    assert await team.account.is_paused(NAME)
 
 
 async def test_undo_is_in_time_before_ten_minutes(team: Team) -> None:

@@ -100,6 +100,13 @@ async def test_an_answer_that_never_came_is_told_as_unconfirmed(team: Team, stat
     assert NAME in listed.shown
 
 
+async def test_an_empty_list_is_no_reason_to_forget_a_name(team: Team) -> None:
+    team.account.answer("GET /sequences", {"data": []}, times=1)
+    await team.ask("sequences")
+    await team.account.recover()
+    assert NAME in (await team.ask("sequences")).shown
+
+
 async def test_an_empty_first_look_at_interested_leads_announces_nothing_later(team: Team) -> None:
     """Leads that were interested before the bot came aren't news, whatever its first look has read."""
     await team.stop()
