@@ -345,11 +345,14 @@ def _facts(facts: Sequence[Fact]) -> Block:
             # https://docs.slack.dev/reference/block-kit/block-elements/link-element
             value = {"type": "link", "url": fact.url, "text": text}
         elif fact.at:
-            stamp = int(fact.at.timestamp())
-            value = {"type": "date", "timestamp": stamp, "format": DATE, "fallback": text}
+            value = _date_element(fact.at, text)
         label = text_element(f"{cut(visible(fact.label), LABEL)}  ", bold=True)
         lines += [label, value, text_element("\n")]
     return rich(section(*lines[:-1]))
+
+
+def _date_element(at: datetime, text: str) -> Block:
+    return {"type": "date", "timestamp": int(at.timestamp()), "format": DATE, "fallback": text}
 
 
 def _fine_print(card: Card) -> list[Block]:
@@ -455,13 +458,21 @@ def _item(card: Card, sizes: Sizes) -> Block:
     """The Card as a paragraph of a list."""
     title, details, quoted = sizes
     some = (*card.facts, *card.details)[:3]
-    facts = [f"{fact.label} {fact.value}" if fact.at else fact.value for fact in some]
     words = [text_element(MARKS[card.tone] + (cut(visible(card.title).strip(), title) or "…"), bold=True)]
     if card.quote and quoted:
         words.append(text_element(f"\n“{cut(visible(card.quote), quoted)}”"))
-    below = " · ".join(visible(part) for part in (*card.text, *facts) if part)
-    if below and details:
-        words += rich_elements(f"\n{cut(below, details)}")
+    if details:
+        # Of these, the sentences alone are ours: a backtick in a fact is what it is.
+        said = rich_elements(cut(" · ".join(visible(text) for text in card.text if text), details))
+        parts = [said] if said else []
+        for fact in some:
+            value = cut(visible(fact.value).strip(), details)
+            if fact.at:
+                parts.append([text_element(f"{fact.label} "), _date_element(fact.at, value)])
+            elif value:
+                parts.append([text_element(value)])
+        for number, part in enumerate(parts):
+            words += [text_element(" · " if number else "\n"), *part]
     return rich(section(*words))
 
 

@@ -233,3 +233,21 @@ def test_a_tables_rows_are_lines_that_say_what_each_figure_is() -> None:
         for piece in section["elements"]
     ]
     assert words == ["🔴 Spring", "  Sends 1,200\n", "and 2 more"]
+
+
+def test_a_list_shows_times_to_each_reader_in_their_zone_and_a_backtick_as_it_is() -> None:
+    at = datetime(2026, 11, 20, 12, tzinfo=UTC)
+    facts = (Fact("", "a `b` c"), Fact("Snoozed until", "20 Nov 12:00 UTC", at=at))
+    (entry,) = card_blocks.render_list("Some", [Card("Ada", text=("Say `claim`.",), facts=facts)]).blocks[1:2]
+    (part,) = entry["elements"]
+    assert [(one.get("text"), one.get("timestamp")) for one in part["elements"][1:]] == [
+        ("\n", None),
+        ("Say ", None),
+        ("claim", None),
+        (".", None),
+        (" · ", None),
+        ("a `b` c", None),
+        (" · ", None),
+        ("Snoozed until ", None),
+        (None, at.timestamp()),
+    ]
