@@ -18,16 +18,16 @@ from shared.commands.base import (
     Words,
     none_left,
     read_part,
-    unknown_word,
 )
 from shared.commands.replies import LATE_SECONDS
-from shared.commands.times import RANGES, DayRange, named_range, range_of, read_period
+from shared.commands.times import DayRange, range_of, read_period
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
 from shared.text.formats import show_count, show_number, show_rate, show_span
 
 if TYPE_CHECKING:
     from shared.api.models import StatsRow
     from shared.commands.run import CommandContext
+    from shared.domain.health import DomainHealth
     from shared.records.records import PeriodRecords, Waits
 
 PERSON: Literal["person"] = "person"
@@ -63,9 +63,7 @@ class Stats(Arguments):
         forms = {form: group for group in STATS_GROUPS for form in (group, f"{group}s")}
         groups = [forms[word.text.lower()] for word in words if word.is_one_of(*forms)]
         words = tuple(word for word in words if not word.is_one_of("by", *forms))
-        if words and words[0].text[:1].isalpha() and not named_range(words):
-            raise unknown_word(words[0], (*STATS_GROUPS, *RANGES))
-        period, words = read_period(words) if words else ("", words)
+        period, words = read_period(words, *STATS_GROUPS) if words else ("", words)
         none_left(words)
         return cls(by=groups[0] if groups else "sequence", period=period)
 
@@ -119,7 +117,7 @@ def _lines(
         data.append({**as_dict(row), **evidence.rates_data(sends=sends, replies=replies, positive=positive)})
         rates.append((label, evidence.rate_of(positive, sends)))
     # A later step reaches only people who haven't replied: steps can't be compared.
-    contest = evidence.contest(rates) if by != "step" else None
+    contest = evidence.contest(rates) if by != "step" else ""
     verdict = f"Positive replies: {contest}." if contest else ""
     return lines, [verdict if lines else "No activity in this period."], data
 
@@ -274,16 +272,12 @@ def show_waits(waits: Waits) -> str:
 # -- the report of a period for a client
 
 LONGEST_REPORT_DAYS = 366
-ANY_DAY = date(2024, 1, 1)
-"""A day on which to see how long a period is."""
 ADDRESS = r"[^@\s<>,;:()\"'“”]+@[^@\s<>,;:()\"'“”]+"
 HIDDEN = "(address)"
 FAST_SECONDS = 3600.0
 """A first touch within it counts as fast."""
 MOST_DAYS = 62
 """Days that are counted one by one; a longer range is counted by weeks."""
-
-Domains = Sequence[Mapping[str, object]]
 
 
 class Report(Arguments):
@@ -296,12 +290,8 @@ class Report(Arguments):
     def read(cls, words: Words) -> Self:
         if not words:
             return cls()
-        period, after = read_period(words)
-        none_left(after)
-        asked = range_of(period, ANY_DAY)
-        if (asked.end - asked.start).days >= LONGEST_REPORT_DAYS:
-            hint = f"Give at most {LONGEST_REPORT_DAYS} days."
-            raise ArgumentError("A report covers at most a year.", hint=hint)
+        period, words = read_period(words)
+        none_left(words)
         return cls(period=period)
 
     def write(self) -> Iterable[str]:
@@ -313,23 +303,30 @@ async def _report(arguments: Report, context: CommandContext) -> Result:
     import asyncio
 
     from shared.domain.evidence import totals
+    from shared.domain.health import roll_up
 
     asked, name = range_of(arguments.period, context.today), context.workspace.name
+    if (asked.end - asked.start).days >= LONGEST_REPORT_DAYS:
+        hint = f"Give at most {LONGEST_REPORT_DAYS} days."
+        raise ArgumentError("A report covers at most a year.", hint=hint)
     spans = _spans(asked)
-    rows, names, counted, domains, change, recorded = await asyncio.gather(
+    rows, names, counted, inboxes, change, recorded = await asyncio.gather(
         context.stats(asked.start, asked.end),
         sequence_names(context),
         asyncio.gather(*(context.stats(span.start, span.end) for span in spans)),
-        read_part(_report_domains(context)),
+        read_part(context.inboxes()),
         read_change(asked, context),
         read_part(context.records.period(name, *asked.moments(UTC), late=FAST_SECONDS)),
     )
     gaps = []
     if recorded.error:
         gaps.append(f"Interested replies, incidents and changes are unavailable: {recorded.why}")
-    if domains.error:
-        gaps.append(f"Domain health is unavailable: {domains.why}")
+    if inboxes.error:
+        gaps.append(f"Domain health is unavailable: {inboxes.why}")
     past = recorded.value
+    domains = None
+    if inboxes.value is not None:
+        domains = roll_up(inboxes.value, thresholds=context.workspace.thresholds)
     data: dict[str, object] = {
         "workspace": name,
         "from": asked.start,
@@ -351,12 +348,22 @@ async def _report(arguments: Report, context: CommandContext) -> Result:
         "incidents": past and [asdict(incident) for incident in past.incidents],
         "changes": past
         and [{"at": entry.at, "who": entry.actor.name, "text": entry.result} for entry in past.changes],
-        "domains": domains.value,
+        "domains": domains
+        and [
+            {
+                "domain": one.domain or "unknown",
+                "inboxes": one.inboxes,
+                "score": one.lowest,
+                "tone": one.tone,
+                "text": "; ".join(one.reasons) or "healthy",
+            }
+            for one in domains
+        ],
         "gaps": gaps,
     }
     title = f"{context.titled('Report')}, {asked}{', including today so far' if asked.running else ''}"
     text = [_hide(line) for line in (change.text if change else "", *gaps)]
-    facts = (*total_facts(rows, change), *_report_facts(past, domains.value))
+    facts = (*total_facts(rows, change), *_report_facts(past, domains))
     return Result(Card(title, text=text, facts=facts), rows=(_plain(data),))
 
 
@@ -370,23 +377,7 @@ def _spans(asked: DayRange) -> Sequence[DayRange]:
     return spans
 
 
-async def _report_domains(context: CommandContext) -> Domains:
-    """The state of the domains."""
-    from shared.domain.health import roll_up
-
-    return [
-        {
-            "domain": health.domain or "unknown",
-            "inboxes": health.inboxes,
-            "score": health.lowest,
-            "tone": health.tone,
-            "text": "; ".join(health.reasons) or "healthy",
-        }
-        for health in roll_up(await context.inboxes(), thresholds=context.workspace.thresholds)
-    ]
-
-
-def _report_facts(past: PeriodRecords | None, domains: Domains | None) -> Iterable[Fact]:
+def _report_facts(past: PeriodRecords | None, domains: Sequence[DomainHealth] | None) -> Iterable[Fact]:
     """Time to claim, domains and incidents, in a line each."""
     values: dict[str, str | None] = {TIME_TO_CLAIM: None, "Domains": None, "Incidents": None}
     if past:
@@ -395,7 +386,7 @@ def _report_facts(past: PeriodRecords | None, domains: Domains | None) -> Iterab
         incidents = show_number(len(past.incidents), "incident")
         values["Incidents"] = f"{incidents}, {show_number(len(past.changes), 'change')}"
     if domains is not None:
-        bad = [f"{one['domain']}: {one['text']}" for one in domains if one["tone"] is not Tone.GOOD]
+        bad = [f"{one.domain}: {'; '.join(one.reasons)}" for one in domains if one.tone is not Tone.GOOD]
         healthy = f"{len(domains) - len(bad)} of {show_number(len(domains), 'domain')} healthy"
         values["Domains"] = "; ".join((healthy, *bad[:3]))
     for label, value in values.items():

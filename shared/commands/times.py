@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
-from shared.commands.base import ArgumentError, Data, Words, nearest_of, texts
+from shared.commands.base import ArgumentError, Data, Words, nearest_of, texts, unknown_word
 from shared.domain.wall_clock import MORNING, WEEKDAYS, instant, occurrences, parse_time, parse_weekday
 from shared.text.formats import clip, short_duration, show_days
 from shared.text.tokenize import parse_duration
@@ -201,11 +201,8 @@ def end_mistake(words: Sequence[str]) -> EndMistake:
     given, first = " ".join(words), words[0].lower()
     if near := read_end(("until", *words)):
         return EndMistake(problem=f"“{clip(given)}” needs an “until”.", near=near)
-    is_until, is_length = first in UNTIL, first == "for" or first[:1].isdigit()
     named = " ".join(words[1:]) if first in END_WORDS else given
-    what = "a day or time" if is_until else "a duration" if is_length else "a duration, a day or a time"
-    empty = "Until when?" if is_until else "For how long?"
-    problem = f"“{clip(named)}” isn't {what}." if named else empty
+    problem = f"“{clip(named)}” isn't a duration, a day or a time." if named else "Until when?"
     return EndMistake(problem=problem, near=_nearest_end(words))
 
 
@@ -286,35 +283,28 @@ class DayRange(Data):
         return show_days(self.start, self.end)
 
 
-def named_range(words: Words) -> tuple[str, int] | None:
-    """The range with a name, or `last 7 days`, that the words begin with, and how many of them name it."""
-    lower = [] if words[0].quoted else [text.lower() for text in texts(words[:3])]
-    for name in RANGES:
-        if lower[:1] == [name.replace(" ", "-")]:
-            return name, 1
-        count = name.count(" ") + 1
-        if lower[:count] == name.split():
-            return name, count
-    last = re.fullmatch(r"(?:last|past) ([0-9]{1,4}) (d|w)(?:ay|eek)s?", " ".join(lower))
-    return (f"{last[1]}{last[2]}", 3) if last else None
+def read_period(words: Words, *others: str) -> tuple[str, Words]:
+    """The period that the words begin with, in its one form, and those after it: `7d`, `last week`, `FROM..TO`.
 
-
-def read_period(words: Words) -> tuple[str, Words]:
-    """The period that the words begin with, in its one form, and those after it: `7d`, `last week`, `FROM..TO`."""
-    text, count = named_range(words) or (words[0].text.lower(), 1)
-    after = words[count:]
-    if text in RANGES:
-        return text, after
-    if length := re.fullmatch(r"([0-9]{1,4})([dw])", text):
-        days = int(length[1]) * (7 if length[2] == "w" else 1)
-        if not 1 <= days <= LONGEST_RANGE_DAYS:
-            raise ArgumentError(f"“{text}” is outside 1 to 1,000 days.", hint=f"1d to {LONGEST_RANGE_DAYS}d.")
-        return TODAY if days == 1 else f"{days}d", after
+    `others` are words that could stand in its place, for a hint to a mistake.
+    """
+    for count in range(min(len(words), 3), 0, -1):
+        text, after = " ".join(texts(words[:count])).lower(), words[count:]
+        if (name := text.replace("-", " ")) in RANGES:
+            return name, after
+        if length := re.fullmatch(r"(?:(?:last|past) )?([0-9]{1,4}) ?(d|w)(?:ays?|eeks?)?", text):
+            days = int(length[1]) * (7 if length[2] == "w" else 1)
+            if not 1 <= days <= LONGEST_RANGE_DAYS:
+                hint = f"1d to {LONGEST_RANGE_DAYS}d."
+                raise ArgumentError(f"“{text}” is outside 1 to 1,000 days.", hint=hint)
+            return TODAY if days == 1 else f"{days}d", after
     if ".." in text:
         start, end = (_written_day(part) for part in text.split("..", 1))
         if end < start:
             raise ArgumentError(f"“{clip(text)}” ends before it starts.", hint=f"Use {end}..{start}.")
         return f"{start}..{end}", after
+    if others and text[:1].isalpha():
+        raise unknown_word(words[0], (*others, *RANGES))
     hint = "Use 7d, today, yesterday, last week, this month, or FROM..TO like 2026-01-01..2026-01-31."
     raise ArgumentError(f"“{clip(words[0].text)}” isn't a period.", hint=hint)
 

@@ -159,50 +159,20 @@ def chance_higher(one: Rate, other: Rate) -> float:
     return (1 + math.erf((means[0] - means[1]) / math.sqrt(2 * sum(variances)))) / 2
 
 
-@frozen
-class Contest:
-    """The group with the highest rate, the next, and how sure it is that the first is above all others."""
-
-    best: str
-    best_rate: Rate
-    next: str
-    next_rate: Rate
-    others: int
-    sure: float
-
-    @property
-    def decided(self) -> bool:
-        return self.sure >= SURE
-
-    def __str__(self) -> str:
-        """`B beats A, with 97% confidence: 4.1% vs 2.8%`, or that it is too early to tell."""
-        rates = f"{show_rate(self.best_rate.share)} vs {show_rate(self.next_rate.share)}"
-        if self.decided:
-            loser = self.next if self.others == 1 else f"all {self.others} others, next {self.next}"
-            return (
-                f"{self.best} beats {loser}, with {min(math.floor(self.sure * 100), 99)}% confidence: {rates}"
-            )
-        return f"too early to compare {self.best} and {self.next}: {rates}"
-
-
-def contest(groups: Iterable[tuple[str, Rate | None]]) -> Contest | None:
-    """The best group against the others; None where fewer than two have sent enough."""
-    known = [(name, rate) for name, rate in groups if rate is not None and rate.enough]
+def contest(groups: Iterable[tuple[str, Rate | None]]) -> str:
+    """`B beats A, with 97% confidence: 4.1% vs 2.8%`, or too early to tell; empty where fewer than two have sent enough."""
     # Groups with too few sends take no part: a lucky handful would win.
-    known.sort(key=lambda pair: -pair[1].share)
+    known = [(rate, name) for name, rate in groups if rate is not None and rate.enough]
     if len(known) < 2:
-        return None
-    (best, rate), *others = known
+        return ""
+    (rate, best), (second, after), *more = sorted(known, key=lambda pair: -pair[0].share)
+    rates = f"{show_rate(rate.share)} vs {show_rate(second.share)}"
     # The probability that any of the others is above, at most (Boole's bound).
-    doubt = sum(1 - chance_higher(rate, other) for _, other in others)
-    return Contest(
-        best=best,
-        best_rate=rate,
-        next=others[0][0],
-        next_rate=others[0][1],
-        others=len(others),
-        sure=max(0.0, 1 - doubt),
-    )
+    sure = 1 - sum(1 - chance_higher(rate, other) for other, _ in [(second, after), *more])
+    if sure < SURE:
+        return f"too early to compare {best} and {after}: {rates}"
+    loser = f"all {len(more) + 1} others, next {after}" if more else after
+    return f"{best} beats {loser}, with {min(math.floor(sure * 100), 99)}% confidence: {rates}"
 
 
 def changed(now: Rate, before: Rate) -> bool:
@@ -215,14 +185,14 @@ def show_rate_change(now: Rate | None, before: Rate | None) -> str:
     """`▲ 12%`; empty where chance may be the reason, or there is nothing to compare with."""
     if now is None or before is None or not changed(now, before):
         return ""
-    return show_change((now.share - before.share) / before.share) if before.part else "▲"
+    return show_change(now.share / before.share - 1) if before.part else "▲"
 
 
 def show_count_change(now: int | None, before: int | None) -> str:
     """Show the change of counts that come by themselves (a Poisson process): events, or sends."""
     if now is None or not before or not (clearly_more(now, before) or clearly_more(before, now)):
         return ""
-    return show_change((now - before) / before)
+    return show_change(now / before - 1)
 
 
 def clearly_more(one: int, other: int) -> bool:

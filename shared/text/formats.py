@@ -35,10 +35,8 @@ def show_rate(fraction: float | None) -> str:
     return UNKNOWN if fraction is None else f"{fraction * 100:.1f}%"
 
 
-def show_change(fraction: float | None) -> str:
-    """`▲ 12%`, `▼ 3%`, `=`, or a dash."""
-    if fraction is None:
-        return UNKNOWN
+def show_change(fraction: float) -> str:
+    """`▲ 12%`, `▼ 3%` or `=`."""
     percent = round(abs(fraction) * 100)
     return f"{'▲' if fraction > 0 else '▼'} {percent}%" if percent else "="
 
@@ -62,13 +60,6 @@ def short_duration(span: timedelta) -> str:
         count, seconds = divmod(seconds, size)
         shown += f"{count}{unit}" if count else ""
     return shown or "0s"
-
-
-def show_clock(span: timedelta) -> str:
-    """A time that runs: `0:40`, `1:02:03`."""
-    minutes, seconds = divmod(round(max(span.total_seconds(), 0)), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
 def show_time(at: datetime, *, now: datetime, zone: tzinfo = UTC) -> str:

@@ -133,15 +133,15 @@ def test_an_end_is_a_length_or_a_moment(typed: str, end: str, after: str) -> Non
     ("typed", "problem", "near"),
     [
         ("friday", "“friday” needs an “until”.", "until friday"),
-        ("until tuesdya", "“tuesdya” isn't a day or time.", "until tuesday"),
-        ("til mondai", "“mondai” isn't a day or time.", "until monday"),
-        ("until monday mornnig", "“monday mornnig” isn't a day or time.", "until monday 09:00"),
-        ("for 2h x y", "“2h x y” isn't a duration.", "for 2h"),
-        ("for two hors", "“two hors” isn't a duration.", "for 2h"),
-        ("2 hors", "“2 hors” isn't a duration.", ""),
+        ("until tuesdya", "“tuesdya” isn't a duration, a day or a time.", "until tuesday"),
+        ("til mondai", "“mondai” isn't a duration, a day or a time.", "until monday"),
+        ("until monday mornnig", "“monday mornnig” isn't a duration, a day or a time.", "until monday 09:00"),
+        ("for 2h x y", "“2h x y” isn't a duration, a day or a time.", "for 2h"),
+        ("for two hors", "“two hors” isn't a duration, a day or a time.", "for 2h"),
+        ("2 hors", "“2 hors” isn't a duration, a day or a time.", ""),
         ("bounces are high", "“bounces are high” isn't a duration, a day or a time.", ""),
         ("until", "Until when?", ""),
-        ("for", "For how long?", ""),
+        ("for", "Until when?", ""),
     ],
 )
 def test_words_that_tell_no_end_are_answered_with_the_nearest(typed: str, problem: str, near: str) -> None:

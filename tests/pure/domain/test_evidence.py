@@ -89,10 +89,10 @@ def test_the_best_of_several_must_be_sure_against_all() -> None:
     best = ("A", Rate(part=60, sends=1000))
     groups = [("C", Rate(part=28, sends=1000)), ("B", Rate(part=30, sends=1000)), best]
     found = evidence.contest(groups)
-    assert str(found) == "A beats all 2 others, next B, with 99% confidence: 6.0% vs 3.0%"
-    assert evidence.contest([best, ("D", Rate(part=9, sends=10)), ("E", None)]) is None
+    assert found == "A beats all 2 others, next B, with 99% confidence: 6.0% vs 3.0%"
+    assert evidence.contest([best, ("D", Rate(part=9, sends=10)), ("E", None)]) == ""
     close = evidence.contest([("A", Rate(part=41, sends=1000)), ("B", Rate(part=40, sends=1000))])
-    assert str(close) == "too early to compare A and B: 4.1% vs 4.0%"
+    assert close == "too early to compare A and B: 4.1% vs 4.0%"
 
 
 def test_a_change_needs_more_than_chance() -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
-from shared.commands import UsageError, parse
+from shared.commands import UsageError
 from shared.records.audit import AuditEntry
 from tests.shared.harness import DOWN, NOW, CommandHarness, facts
 
@@ -39,9 +39,9 @@ async def test_the_summary_tells_counts_touches_health_and_incidents(harness: Co
 @pytest.mark.parametrize(
     "line", ["report 2020-01-01..2026-01-01", "report 900d", "report by step", "report lastweek"]
 )
-def test_an_invalid_report_range_is_refused(line: str) -> None:
+async def test_an_invalid_report_range_is_refused(harness: CommandHarness, line: str) -> None:
     with pytest.raises(UsageError):
-        parse(line)
+        await harness.say(line)
 
 
 async def test_unreadable_records_are_reported_as_unknown(harness: CommandHarness) -> None:
