@@ -78,7 +78,7 @@ def test_the_top_level_has_only_known_entries() -> None:
 
 def test_every_path_of_tests_that_the_makefile_names_exists() -> None:
     paths = re.findall(r"tests/[a-z_./]+(?=[\s$])", (ROOT / "Makefile").read_text())
-    assert len(paths) > 10
+    assert len(paths) > 5
     # Git keeps no empty folder, and a fresh clone has none.
     assert [
         path for path in paths if not (ROOT / path).is_file() and not any((ROOT / path).glob("**/*.py"))
