@@ -103,7 +103,7 @@ async def test_a_restore_that_fails_leaves_what_was_there(
     assert await count(shell) == 1
 
 
-def test_a_newer_database_is_refused_by_every_part(shell: Shell) -> None:
+def test_a_newer_database_is_refused_by_every_part_and_an_older_one_with_what_to_do(shell: Shell) -> None:
     settings = ("SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET", "OUTREACH_ALERT_CHANNEL", "OUTREACH_API_KEY")
     shell.use(dict.fromkeys(settings, "xoxb-C0123456789"))
     shell.use({"OUTREACH_BASE_URL": "http://127.0.0.1:9/v1", "SLACK_API_URL": "http://127.0.0.1:9/api/"})
@@ -119,6 +119,9 @@ def test_a_newer_database_is_refused_by_every_part(shell: Shell) -> None:
         assert (run.code, words in run.err) == (1, True), refused
     assert words in shell.run("doctor", "--json").out
     assert shell.run("database", "status").code == 1
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = '0311'")
+    assert "start with another file or database in OUTREACH_DATABASE_URL" in shell.run("bot").err
 
 
 def test_a_postgresql_is_left_to_its_own_tools(shell: Shell) -> None:

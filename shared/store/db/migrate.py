@@ -1,8 +1,8 @@
 """Creates or upgrades the schema at the start, safe with several processes.
 
 An empty database gets the tables as they are declared. A database with data goes through the migrations after the
-baseline. One that a newer version has upgraded is refused with that version. Alembic is imported only when needed, because its import takes longer than
-the rest of the start.
+baseline. One from before the baseline is refused, and one that a newer version has upgraded with that version. Alembic
+is imported only when needed, because its import takes longer than the rest of the start.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from shared.store.db.schema import alembic_version, metadata, releases
 HEAD = "0323"
 MIGRATION_SECONDS = 3600.0
 SCRIPTS = Path(__file__).parent.parent / "migrations"
+BASELINE = "0323"
+"""The schema of the first migration."""
 _LOCK = 0x6F757472  # any number that no other program locks in this database
 
 
@@ -44,6 +46,12 @@ class SchemaState:
             return ""
         made_by = f"version {self.made_by}" if self.made_by else "another version"
         this = f"this is version {program_version()}"
+        # The schemas from before the baseline have lower numbers of four digits.
+        if self.revision.isdecimal() and len(self.revision) == len(BASELINE) and self.revision < BASELINE:
+            return (
+                f"The bot's database was made by {made_by}, {this}, which upgrades only from schema {BASELINE} on. "
+                "Keep the old database, and start with another file or database in OUTREACH_DATABASE_URL."
+            )
         return f"The bot's database was made by {made_by}, {this}. Install that version or a newer one."
 
     def check(self) -> None:
