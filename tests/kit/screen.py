@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import sys
-import traceback
-from collections.abc import AsyncIterator, Iterator, Mapping
-from concurrent.futures.thread import _worker
+import time
+from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,37 +41,6 @@ def _inks(strip: Strip) -> str:
     return f"<{changes}>" if changes else ""
 
 
-def _threads_work() -> bool:
-    """Whether a thread of a pool does something: one that waits for work stands in the pool's own loop."""
-    return any(
-        frame.f_code is not _worker.__code__
-        for frame in sys._current_frames().values()
-        if any(outer.f_code is _worker.__code__ for outer, _ in traceback.walk_stack(frame))
-    )
-
-
-async def wait_for_turns(min_sleep: float = 0, max_sleep: float = 1) -> None:
-    """Wait until the loop and the threads have nothing to do at three looks.
-
-    Textual waits, at each key, until the process uses less than a twentieth of a core for 20 ms: with a bot beside
-    it that took most of a second, in which the machine slept. What a timer brings later is waited for by its words.
-    """
-    loop: Any = asyncio.get_running_loop()
-    end, quiet = loop.time() + max_sleep, 0
-    while quiet < 3 and loop.time() < end:
-        await asyncio.sleep(0.001)
-        quiet = 0 if loop._ready or _threads_work() else quiet + 1
-
-
-@contextlib.contextmanager
-def quick_keys() -> Iterator[pytest.MonkeyPatch]:
-    """Have keys wait for the loop instead of for an idle process."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("textual.app.wait_for_idle", wait_for_turns)
-        patched.setattr("textual.pilot.wait_for_idle", wait_for_turns)
-        yield patched
-
-
 class Screen:
     """A dashboard's screen, its text and its keys."""
 
@@ -106,10 +73,25 @@ class Screen:
 
     async def press(self, *keys: str) -> None:
         # Each is shown for some seconds of the machine: a slow one would still show those of the keys before.
-        with self._pilot.app._context():
-            self._pilot.app.clear_notifications()
-            await self._pilot.press(*keys)
+        app = self._pilot.app
+        with app._context():
+            app.clear_notifications()
+            for key in keys:
+                await self._pilot.press(key)
+                # The next one is for the dialog that this one opens, or for the page after what it does. A command
+                # that waits for a slow service isn't waited for.
+                end = time.monotonic() + 1
+                while self._acts() and time.monotonic() < end:
+                    await self._pilot.pause(0.005)
             await self._pilot.pause()
+
+    def _acts(self) -> bool:
+        """Whether a command runs that hasn't asked anything."""
+        app = self._pilot.app
+        groups = {"commands", "acts", "actions"}
+        return not isinstance(app.screen, ModalScreen) and any(
+            one.group in groups and not one.is_finished for one in app.workers
+        )
 
     async def click(self, words: str) -> None:
         """Click where these words begin."""
@@ -175,7 +157,6 @@ class Screen:
                     not one.is_finished for one in app.workers if one.group not in endless | asks
                 )
                 await self._pilot.pause(0.02)
-                await wait_for_turns()
                 if is_working or "Loading…" in self.text or self._reads_soon():
                     continue
                 if self.text == before:
@@ -237,9 +218,9 @@ async def open_screen(
             opened.set_result(pilot)
             await over.wait()
 
-    stack = contextlib.ExitStack()
+    patched = pytest.MonkeyPatch()
     # In place of a terminal: everything else is what `outreach dashboard` runs.
-    stack.enter_context(quick_keys()).setattr(run, "_run_until_exit", drive)
+    patched.setattr(run, "_run_until_exit", drive)
     load = partial(shared_settings.load, environ=environ)
     replies = open_replies if bot else None
     dashboard = run.run_dashboard(
@@ -255,4 +236,4 @@ async def open_screen(
     finally:
         over.set()
         assert await running == 0
-        stack.close()
+        patched.undo()

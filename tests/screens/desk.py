@@ -12,7 +12,6 @@ from textual.pilot import Pilot
 from shared.commands.base import Result
 from shared.domain.card import Card
 from shared.domain.snapshot import Reading, Snapshot
-from tests.kit.screen import quick_keys
 from tests.kit.snapshots import NOW, Clock, FakeFeed, account, tick_of
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
@@ -53,7 +52,7 @@ class Desk:
             ]
             if working:
                 await self.app.workers.wait_for_complete(working)
-            await self.pilot.pause()
+            await self.pilot.pause(0.01)
 
     async def press(self, *keys: str) -> None:
         for key in keys:
@@ -106,13 +105,12 @@ async def at_desk(
         for name in ("acme", *others)
     ]
     app = DashboardApp(states, now=clock)
-    with quick_keys():
-        async with app.run_test(size=size, notifications=has_toasts) as pilot:
-            desk = Desk(pilot, clock)
-            await desk.settle()
-            for number in range(len(states)):
-                await desk.see(snapshot or crisis(), number=number)
-            yield desk
+    async with app.run_test(size=size, notifications=has_toasts) as pilot:
+        desk = Desk(pilot, clock)
+        await desk.settle()
+        for number in range(len(states)):
+            await desk.see(snapshot or crisis(), number=number)
+        yield desk
 
 
 PAUSED = "acmehq.example"
