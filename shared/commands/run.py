@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter
 
 from shared.api.client import OutreachClient
-from shared.api.errors import OutreachError, Unreachable
+from shared.api.errors import OutreachError, RateLimited, Unreachable
 from shared.api.models import Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
 from shared.api.pace import Priority
@@ -234,7 +234,7 @@ async def run(asked: Invocation, context: CommandContext) -> Result | Question:
     doing = command.run(asked.arguments, context)
     # What changes something without asking is never cut off: it may have been carried out.
     if command.asks or not asked.changes:
-        doing = _answered_in_time(doing)
+        doing = _answered_in_time(doing, context)
     try:
         done = await _recorded(doing, line, context, changes=asked.changes)
     except ArgumentError as error:  # of what only the context tells, such as the channel
@@ -253,10 +253,13 @@ async def carry_out(act: Act, context: CommandContext, *, line: str = "") -> Res
     return done
 
 
-async def _answered_in_time(doing: Awaitable[Result | Question]) -> Result | Question:
+async def _answered_in_time(
+    doing: Awaitable[Result | Question], context: CommandContext
+) -> Result | Question:
     """Wait for something that only reads, until the service has answered nothing for some seconds.
 
-    Raises the true cause: the last failure of a request, or that there was no answer at all.
+    Raises the true cause: the last failure of a request, that an earlier 429 has stopped the key, or that there was no
+    answer at all.
     """
     with failed_attempts() as failures:
         task = asyncio.ensure_future(doing)
@@ -268,6 +271,9 @@ async def _answered_in_time(doing: Awaitable[Result | Question]) -> Result | Que
                 # What waits for no request, such as a long backtest, isn't late for want of an answer.
                 if failures.answered == answered and failures.waiting:
                     endpoint = failures.waiting[0]  # of several requests, the others may be fine
+                    stop = (context.client.budget.resumes_at or 0.0) - context.now().timestamp()
+                    if stop > 0:
+                        raise RateLimited(endpoint=endpoint, retry_after=stop)
                     raise Unreachable(endpoint=endpoint, cause=f"{endpoint} doesn't answer.")
                 if failures.answered:
                     failures.clear()  # what answers goes on: these were repeated

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
-from shared.api.errors import Unreachable
+from shared.api.errors import RateLimited, Unreachable
 from shared.api.pipeline import attempts
 from shared.commands import run
 from shared.commands.base import Result
+from shared.commands.run import CommandContext
 from shared.domain.card import Card
 
 DONE = Result(Card("Done"))
+
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def context_of(resumes_at: float | None) -> CommandContext:
+    client = SimpleNamespace(budget=SimpleNamespace(resumes_at=resumes_at))
+    return cast("CommandContext", SimpleNamespace(client=client, now=lambda: NOON))
 
 
 @pytest.mark.parametrize("endpoint", ["", "GET /stats"])
@@ -29,7 +41,10 @@ async def test_only_a_request_without_an_answer_cuts_a_command_off(
         return DONE
 
     if not endpoint:
-        assert await run._answered_in_time(busy()) == DONE
+        assert await run._answered_in_time(busy(), context_of(None)) == DONE
         return
     with pytest.raises(Unreachable, match="GET /stats doesn't answer"):
-        await run._answered_in_time(busy())
+        await run._answered_in_time(busy(), context_of(NOON.timestamp()))
+    with pytest.raises(RateLimited) as stopped:
+        await run._answered_in_time(busy(), context_of(NOON.timestamp() + 45))
+    assert (stopped.value.endpoint, stopped.value.retry_after) == ("GET /stats", 45)
