@@ -17,6 +17,7 @@ from shared.api.pace import Priority
 from shared.api.transport import Transport
 from shared.commands import Command, Invocation, Role
 from shared.commands.base import HERE, Arguments, InChannel
+from shared.commands.pause import Pause
 from shared.commands.run import CommandContext, open_client
 from shared.commands.subscribe import list_sources
 from shared.domain.card import Card, Tone
@@ -191,7 +192,12 @@ class Caller(Standing):
         )
 
     async def located(self, arguments: Arguments) -> Arguments | Card:
-        """The arguments with the id of the channel that they name; the refusal of one of which this person may not know."""
+        """The arguments with the id of the channel and the names of the people in them.
+
+        Of a channel of which this person may not know it is the refusal.
+        """
+        if isinstance(arguments, Pause):
+            return replace(arguments, reason=await self.access.directory.with_names(arguments.reason))
         if not isinstance(arguments, InChannel) or not arguments.channel:
             return arguments
         place = await self.access.directory.locate(arguments.channel, self.viewer)

@@ -132,6 +132,8 @@ class AlertActions:
                 why = f"“{clip(asked.person)}” isn't one person in this Slack workspace."
                 return Answer(card=_whom(alert, f"{why} Choose a person from the list."), settles=True)
         asked = _meant(asked, alert, caller, assignee)
+        if asked.verb == "dismiss":
+            asked = replace(asked, detail=await self.access.directory.with_names(asked.detail))
         now = moment(self.store.database.clock())
         until = None
         if asked.verb in _WITH_END:

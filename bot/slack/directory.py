@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import difflib
+import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -32,6 +33,9 @@ MAX_CACHED, MAX_PAGES = 5_000, 20
 PAGE = 999
 """Channels on a page: Slack takes a limit under 1,000 (docs.slack.dev/reference/methods/conversations.list)."""
 TIMEOUT_SECONDS = 5
+MOST_MENTIONED = 10
+"""People of one text who are asked about; what is behind stays as it was sent."""
+_MENTION = re.compile(r"<@([UW][A-Z0-9]+)>")
 INVITE = "Type /invite @outreach there, then try again."
 _ABSENT = "not_in_channel"
 _NOT_THERE = frozenset({"channel_not_found", "method_not_supported_for_channel_type"})
@@ -159,6 +163,12 @@ class UserDirectory:
         """True if a person in a rota was deactivated, is a guest, or is of another organization. Others can take turns."""
         person: Person | None = self._known("user", user)
         return person is not None and not person.is_member
+
+    async def with_names(self, text: str) -> str:
+        """A person's words with whom they mention by name, since they are shown as they are: `@ben` for `<@U1>`."""
+        for user in list(dict.fromkeys(_MENTION.findall(text)))[:MOST_MENTIONED]:
+            text = text.replace(f"<@{user}>", f"@{(await self.find(user)).name}")
+        return text
 
     async def find_named(self, name: str) -> str:
         """The id of the one person of a name, `@ann`; empty where nobody has it, or several."""

@@ -114,7 +114,7 @@ class LeadFile:
 def read_lead_file(path: Path, *, encoding: str | None, pairs: Iterable[str] = ()) -> LeadFile:
     """Fingerprint the file, since an import continues with the very same bytes only, and judge its beginning.
 
-    Raises `Failed` for what is no CSV, `WrongUsage` for unclear columns, or `OSError` where the file can't be read at all.
+    Raises `Failed` for what isn't CSV, `WrongUsage` for unclear columns, or `OSError` where the file can't be read at all.
     """
     with path.open("rb") as file:
         start = file.read(SAMPLE_BYTES)

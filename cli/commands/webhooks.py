@@ -63,7 +63,9 @@ async def _run(options: Namespace, settings: Settings, workspace: Workspace) -> 
             _must_be_new(options, stored, default=name == settings.default_workspace, workspace=name)
             async with open_client(settings, workspace) as client:
                 made = await _subscribe(client, kept, name, options.url, options.events)
-            return _result(options, f"Subscribed {made.url}", [made], ("The bot takes its deliveries.",))
+            return _result(
+                options, f"Subscribed {made.url}", [made], ("Its secret is kept where the bot finds it.",)
+            )
         if missing := {*options.events} - {made.id for made in stored}:
             raise Failed(f"workspace {name} has no subscription {', '.join(missing)}")
         chosen = [made for made in stored if made.id in options.events]

@@ -10,6 +10,7 @@ import io
 import json
 import os
 import re
+import shlex
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ from shared.domain.card import Card, Row, Tone
 from shared.text import formats
 from shared.text.csv_cells import csv_cell
 from shared.text.sanitize import visible, visible_json, visible_lines
+from shared.text.tokenize import split
 
 STYLES = {Tone.GOOD: "green", Tone.WARN: "yellow", Tone.BAD: "red", Tone.UNKNOWN: "magenta", Tone.INFO: ""}
 MARKS = {Tone.GOOD: "✓", Tone.WARN: "▲", Tone.BAD: "◆", Tone.UNKNOWN: "?", Tone.INFO: " "}
@@ -138,7 +140,9 @@ def _foot(card: Card, console: Console) -> Iterator[RenderableType]:
     grid = Grid.grid(padding=(0, 2, 0, 0))
     for button in card.buttons if console.is_terminal else ():
         if button.line:
-            grid.add_row(f"→ outreach {visible(button.line)}", visible(button.label), style=QUIET)
+            # For the person's own shell, to which a name from outside must not be a command of its own.
+            line = shlex.join(word.text for word in split(button.line))
+            grid.add_row(f"→ outreach {visible(line)}", visible(button.label), style=QUIET)
     if grid.row_count:
         yield grid
     if card.footer:

@@ -158,7 +158,9 @@ def need_channel(arguments: InChannel, context: CommandContext) -> str:
 def read_channel(word: Word) -> str | None:
     if word.is_one_of("here"):
         return HERE
-    return None if word.quoted or word.key else parse_channel(word.text)
+    # A shell needs the quotes around `#sales`, where it would begin a comment; whoever copies a line has them.
+    is_text = word.key or (word.quoted and not word.text.startswith("#"))
+    return None if is_text else parse_channel(word.text)
 
 
 def write_channel(channel: str) -> tuple[str, ...]:

@@ -436,8 +436,9 @@ async def digest_card(context: CommandContext, *, length: int = 1, so_far: bool 
     elif not compared:
         against = f"Not compared: the counts of {days.before} are incomplete."
     facts = total_facts([counted.now], compared) if counted else [change.unknown("Numbers")]
-    facts += recorded.value or map(recorded.unknown, ("New events", UNCLAIMED))
-    is_clear = any(fact.label == UNCLAIMED and fact.tone is Tone.GOOD for fact in facts)
+    unknown = [recorded.unknown(label) for label in ("New events", UNCLAIMED)]
+    known, is_clear = recorded.value or (unknown, False)
+    facts += known
     buttons = [] if is_clear else [Button("Show unclaimed", Replies())]
     buttons.append(Button("Stats", Stats()))
     verdict = judge(inboxes.value or (), thresholds=context.workspace.thresholds)
@@ -456,8 +457,11 @@ async def digest_card(context: CommandContext, *, length: int = 1, so_far: bool 
     return Card(title, tone=tone, text=(against,), facts=(*facts, domains), buttons=buttons)
 
 
-async def _recorded(days: DayRange, context: CommandContext) -> list[Fact]:
-    """The time to claim, the events of the days against those of the days before, and the replies that wait or are claimed."""
+async def _recorded(days: DayRange, context: CommandContext) -> tuple[list[Fact], bool]:
+    """The time to claim, the events of the days against those of the days before, and the replies that wait or are claimed.
+
+    With them, True where it is certain that no reply waits.
+    """
     from shared.domain import evidence
 
     records, name, now, facts = context.records, context.workspace.name, context.now(), []
@@ -479,7 +483,7 @@ async def _recorded(days: DayRange, context: CommandContext) -> list[Fact]:
     if held := await records.claim_counts(name, now - timedelta(days=CLAIM_DAYS)):
         people = [f"@{person} {count:,}" for person, count in held.items()]
         facts.append(Fact("Claimed, not done", show_some(people, PEOPLE_NAMED)))
-    return facts
+    return facts, is_running and not waiting.count
 
 
 FAMILY = (

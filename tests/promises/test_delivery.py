@@ -176,7 +176,7 @@ async def test_a_delivery_over_1_mib_is_refused(team: Team) -> None:
 
 
 async def test_a_signed_body_that_is_no_event_is_answered_200_and_shown_in_status(team: Team) -> None:
-    body = b"this is no JSON"
+    body = b"this isn't JSON"
     assert await team.deliver(body, headers={"X-Service-Signature": signature(body)}) == 200
 
     async def shown() -> bool:

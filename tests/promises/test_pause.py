@@ -175,10 +175,11 @@ async def test_a_word_that_is_nearly_a_day_is_answered_with_the_day(team: Team) 
 
 
 async def test_a_reason_follows_its_word_and_is_kept(team: Team) -> None:
-    await team.ask(f'pause "{NAME}" for 2h reason bounces are high')
+    await team.ask(f'pause "{NAME}" for 2h reason ask <@U0BEN00002> first')
     assert await team.account.is_paused(NAME)
     log = await team.ask("audit")
-    assert "bounces are high" in log.shown
+    assert "ask @ben first" in log.shown
+    assert "U0BEN00002" not in log.shown
 
 
 async def test_a_guest_can_pause_nothing(team: Team) -> None:

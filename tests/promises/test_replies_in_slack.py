@@ -172,7 +172,8 @@ async def test_the_details_of_a_card_are_the_whole_reply_and_not_for_other_organ
 async def test_details_are_shown_of_a_lead_without_an_address_too(team: Team) -> None:
     card = await posted(team, lead={"first_name": "Ada"}, reply=f"Yes.\n\n{QUOTE}")
     await team.click(card, "Details …", user="ben", wait=0)
-    await modal(team, "do you have time")
+    view = await modal(team, "do you have time")
+    assert "no longer stored" not in view
 
 
 async def test_a_mention_in_a_cards_thread_means_that_card(team: Team) -> None:

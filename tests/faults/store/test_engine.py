@@ -46,6 +46,7 @@ async def test_the_server_ends_an_idle_transaction_also_after_many_statements_at
             held.callback(connection.invalidate)
         idle = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'"
         await until(lambda: watching.execute(idle).fetchall() == [(0,)], "all are ended")
+        assert watching.execute("SELECT count(*) FROM t").fetchall() == [(0,)], "none of them was committed"
     engine.dispose()
 
 

@@ -145,7 +145,7 @@ async def test_each_reading_example_reads_alone_and_has_its_own_fields(
     context = replace(reading_only(opened.context), pages_searched=5)
     for command in COMMANDS.values():
         lines = [line for line in command.examples if not parse(line).changes]
-        # Here is no channel that `subscriptions` could mean.
+        # Here no channel is open that `subscriptions` could mean.
         lines = [f"{line} C0SALES002" if line == "subscriptions" else line for line in lines]
         for line in lines if command.assistants else ():
             done = await run(parse(line), context)

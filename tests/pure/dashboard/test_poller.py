@@ -27,7 +27,7 @@ from tui.model.happened import Mark
 
 @pytest.fixture(autouse=True)
 def stagger(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read all sources at once; that a start is no burst has a test of its own."""
+    """Read all sources at once; that a start doesn't ask for everything in one moment has a test of its own."""
     monkeypatch.setattr(polling, "STAGGER", 0.0)
 
 

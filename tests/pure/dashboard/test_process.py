@@ -43,16 +43,21 @@ def test_the_log_is_the_owners_alone_bounded_and_given_back(tmp_path: Path) -> N
 
 
 def test_a_disk_that_cannot_be_written_to_costs_the_log_alone(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with logging_to(tmp_path / "file" / "dashboard.log", level="INFO"):
+    root, file = logging.getLogger(), tmp_path / "file"
+    handlers = root.handlers[:]
+    file.write_text("no folder")
+    with logging_to(file / "dashboard.log", level="INFO"):
         logging.getLogger("tui").warning("lost")
+        assert [type(handler) for handler in root.handlers] == [logging.NullHandler]
+    assert root.handlers == handlers
+    assert file.read_text() == "no folder"
 
 
 def test_a_closed_end_is_told_from_an_open_one() -> None:
     reading, writing = os.pipe()
     try:
         assert not is_hung_up(reading)
-        assert is_gone(reading), "a pipe is no terminal"
+        assert is_gone(reading), "a pipe isn't a terminal"
     finally:
         os.close(writing)
     assert is_hung_up(reading)

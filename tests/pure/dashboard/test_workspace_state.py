@@ -117,7 +117,7 @@ def test_what_comes_back_after_a_while_begins_anew_without_a_history() -> None:
         ]
     )
     assert frame.domain_lines[0].since == "14:44"
-    # A flicker is no end.
+    # A flicker doesn't end it.
     frame = followed([(0, resting(ONE)), (10, resting(minutes=10)), (10.4, resting(ONE, minutes=10.4))])
     assert frame.domain_lines[0].since == "before 14:32"
 

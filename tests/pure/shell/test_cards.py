@@ -73,6 +73,17 @@ def test_a_terminal_gets_colors_and_the_buttons_as_lines_to_type(monkeypatch: py
     assert not re.search(r"\x1b\[(\d+;)*[349][0-7]m", shown(CARD, terminal=True))
 
 
+def test_a_line_to_type_is_quoted_for_the_shell() -> None:
+    """A name is the service's, and a channel's name begins a comment there."""
+    lines = {
+        'pause "Q3 $(reboot)" for 2h': "pause 'Q3 $(reboot)' for 2h",
+        "subscribe #sales": "subscribe '#sales'",
+    }
+    for line, typed in lines.items():
+        drawn = shown(Card("T", buttons=(Button("Go", Typed(line)),)), terminal=True)
+        assert f"→ outreach {typed}" in drawn
+
+
 @given(width=st.integers(40, 200))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 def test_a_table_fits_and_no_number_in_it_is_cut(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
