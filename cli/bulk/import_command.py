@@ -13,7 +13,6 @@ import fcntl
 import hashlib
 import json
 import os
-import shutil
 import sys
 from argparse import Namespace
 from collections import Counter, defaultdict, deque
@@ -41,7 +40,9 @@ if TYPE_CHECKING:
 AddLeads = Callable[[Sequence[dict[str, str]]], Awaitable["AddResult"]]
 
 OUTCOMES = ("added", "skipped", "refused", "unknown")
-HEADING = ("row", "email", "outcome", "reason")
+HEADING = b"row,email,outcome,reason\r\n"
+SENT = "sent"
+"""A line of the journal that begins with it is no row of the report, and has the last row that was sent."""
 REQUESTS_AT_ONCE = 8
 """Enough for 10 requests a second while each takes up to 0.8 s."""
 EXAMPLES = 10
@@ -103,7 +104,7 @@ async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: as
     """
     sending: deque[tuple[Batch, asyncio.Task[list[RowResult]]]] = deque()
     # What an earlier process had under way when it died may be what the service now skips.
-    repeats = REQUESTS_AT_ONCE if journal.is_continued else 0
+    sent_before = journal.sent
     with progress_bar("rows") as show:
 
         async def settle_oldest() -> None:
@@ -116,11 +117,11 @@ async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: as
 
         is_complete = False
         try:
-            journal.begin()
-            for number, batch in enumerate(file.batches(after=journal.done)):
+            for batch in file.batches(after=journal.done):
                 if stop.is_set():
                     break
-                outcomes = _outcomes(batch, add, is_repeat=number < repeats)
+                journal.announce(batch)
+                outcomes = _outcomes(batch, add, sent_before=sent_before)
                 sending.append((batch, asyncio.create_task(outcomes)))
                 if len(sending) == REQUESTS_AT_ONCE:
                     await settle_oldest()
@@ -136,14 +137,12 @@ async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: as
     return is_complete
 
 
-async def _outcomes(batch: Batch, add: AddLeads, *, is_repeat: bool) -> list[RowResult]:
-    refused = [
-        RowResult(row.number, row.lead["email"], "refused", row.problem) for row in batch.rows if row.problem
-    ]
-    return sorted([*refused, *await _add(batch.sendable, add, is_repeat=is_repeat)])
+async def _outcomes(batch: Batch, add: AddLeads, *, sent_before: int) -> list[RowResult]:
+    refused = [_outcome(row, "refused", row.problem) for row in batch.rows if row.problem]
+    return sorted([*refused, *await _add(batch.sendable, add, sent_before=sent_before)])
 
 
-async def _add(rows: Sequence[LeadRow], add: AddLeads, *, is_repeat: bool) -> list[RowResult]:
+async def _add(rows: Sequence[LeadRow], add: AddLeads, *, sent_before: int) -> list[RowResult]:
     """One bad lead fails a whole request: then each half is tried alone, until it stands alone."""
     if not rows:
         return []
@@ -153,23 +152,25 @@ async def _add(rows: Sequence[LeadRow], add: AddLeads, *, is_repeat: bool) -> li
         if (refusal.field or "").startswith("sequence"):  # it concerns them all
             raise
         if len(rows) == 1:
-            reason = f"by the service: {refusal.message}"
-            return [RowResult(rows[0].number, rows[0].lead["email"], "refused", reason)]
+            return [_outcome(rows[0], "refused", f"by the service: {refusal.message}")]
         middle = len(rows) // 2
-        first = await _add(rows[:middle], add, is_repeat=is_repeat)
-        return first + await _add(rows[middle:], add, is_repeat=is_repeat)
-    note = "; possibly added before the interruption" if is_repeat or result.repeated else ""
+        first = await _add(rows[:middle], add, sent_before=sent_before)
+        return first + await _add(rows[middle:], add, sent_before=sent_before)
     reasons: defaultdict[str, list[str]] = defaultdict(list)
     for skipped in result.skipped:
-        reasons[(skipped.email or "").casefold()].append((skipped.reason or "no reason given") + note)
+        reasons[(skipped.email or "").casefold()].append(skipped.reason or "no reason given")
     # Where the counts contradict the rows, nobody can say which row was added.
     is_counted = "" not in reasons and result.added in {None, len(rows) - len(result.skipped)}
     kind = "added" if is_counted or result.added == len(rows) else "unknown"
     results = []
     for row in reversed(rows):  # of two rows with one address the later is the duplicate
-        email = row.lead["email"]
-        named = reasons.get(email.casefold())
-        results.append(RowResult(row.number, email, *(("skipped", named.pop()) if named else (kind,))))
+        named = reasons.get(row.lead["email"].casefold())
+        if not named:
+            results.append(_outcome(row, kind))
+            continue
+        is_repeat = result.repeated or row.number <= sent_before
+        note = "; possibly added before the interruption" if is_repeat else ""
+        results.append(_outcome(row, "skipped", named.pop() + note))
     return results
 
 
@@ -179,25 +180,34 @@ class RowResult(NamedTuple):
     row: int
     email: str
     kind: str
-    reason: str = ""
+    reason: str
+
+
+def _outcome(row: LeadRow, kind: str, reason: str = "") -> RowResult:
+    return RowResult(row.number, row.lead["email"], kind, reason)
 
 
 class Journal:
-    """The report as far as it is written; `done` is its last row."""
+    """The rows of the report as far as they are known, and between them how far the file was sent.
+
+    `done` is the last row whose outcome is known, and `sent` the last that may be on its way.
+    """
 
     def __init__(self, path: Path, file: IO[bytes]) -> None:
         self._path, self._file = path, file
         self.counts: Counter[str] = Counter()
-        self.done = size = 0
+        self.done = self.sent = size = 0
         for line in file:
             # What is behind was written by a process that died meanwhile; those rows come again.
             if not line.endswith(b"\n"):
                 break
             size += len(line)
-            cells = next(csv.reader([line.decode()]))
-            if cells[0].isdecimal():
-                self.done = int(cells[0])
-                self.counts[cells[2]] += 1
+            first, second, *others = next(csv.reader([line.decode()]))
+            if first == SENT:
+                self.sent = int(second)
+            elif first.isdecimal():
+                self.done = int(first)
+                self.counts[others[0]] += 1
         file.truncate(size)
         file.seek(size)
         self.is_continued = size > 0
@@ -207,10 +217,9 @@ class Journal:
     def rows(self) -> int:
         return self.counts.total()
 
-    def begin(self) -> None:
-        """Note on disk that rows may be on their way, before the first is sent."""
-        if not self.is_continued:
-            self._append([HEADING])
+    def announce(self, batch: Batch) -> None:
+        """Note on disk that these rows may be on their way, before they are sent."""
+        self._append([(SENT, batch.rows[-1].number)])
 
     def settle(self, results: Sequence[RowResult]) -> None:
         """Write the outcomes, in the order of the rows, to disk before this returns."""
@@ -219,11 +228,12 @@ class Journal:
         self.done = results[-1].row
 
     def finish(self, report: Path) -> None:
-        """Put the report in its place, once every row is in it."""
+        """Write the report, once every row is in the journal."""
         # It holds the addresses of leads, so it is for its owner alone.
         with replacing(report) as fresh, fresh.open("wb") as file:
+            file.write(HEADING)
             self._file.seek(0)
-            shutil.copyfileobj(self._file, file)
+            file.writelines(line for line in self._file if line[:1].isdigit())
         self._path.unlink()
 
     def _append(self, rows: Sequence[Sequence[object]]) -> None:

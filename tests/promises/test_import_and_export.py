@@ -117,6 +117,27 @@ async def test_an_import_that_fails_says_how_to_continue(account: Account, shell
     assert (done["added"], done["refused"]) == (1500, 1)
 
 
+async def test_an_import_that_continues_doubts_only_what_was_under_way(
+    account: Account, shell: Shell
+) -> None:
+    shell.use(account.environ)
+    # More rows than go out at once: the last ones are never sent before the first request fails.
+    file = written(shell, 8_020)
+    for number in (5, 8_010):
+        assert (await shell.type("add", f"new{number}@import.example.com", "to", TARGET)).code == 0
+    words = ("import", str(file), "--to", TARGET)
+    account.answer("POST /leads", {"error": {"message": "revoked"}}, status=401)
+    assert (await shell.type(*words)).code == 1
+    await account.recover()
+    done = (await shell.type(*words, "--json")).data[0]
+    assert (done["added"], done["skipped"]) == (8_018, 2)
+    rows = reported(Path(done["report"]))
+    assert [int(row["row"]) for row in rows] == list(range(2, 8_022))
+    under_way, new = (row["reason"] for row in rows if row["outcome"] == "skipped")
+    assert "before the interruption" in under_way
+    assert "before the interruption" not in new
+
+
 @pytest.mark.parametrize(("delimiter", "encoding"), [(";", "cp1252"), ("\t", "utf-16"), (",", "utf-8-sig")])
 async def test_a_dry_run_shows_how_a_file_is_read_and_sends_nothing(
     account: Account, shell: Shell, delimiter: str, encoding: str
