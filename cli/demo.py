@@ -29,8 +29,8 @@ from bot.slack.manifest import manifest
 from cli.console.exit_codes import Failed
 from cli.console.interactive import stopping
 from cli.console.resources import open_records, open_replies
-from sandbox.slack import seed as people
-from sandbox.slack.model import User
+from sandbox.data import read_toml
+from sandbox.slack.seed import ANN
 from shared import settings
 from shared.api.client import OutreachClient
 from shared.api.event_kinds import POSTED_AT_ONCE
@@ -42,8 +42,6 @@ from shared.text import parent_watch
 
 SCENARIO = "calm-week"
 """The only scenario with a story: in the others the account itself has enough to tell."""
-DOMAIN, SEQUENCE = "useacme.example", "Fintech ops leaders"
-GUARDRAIL = f'pause sequence "{SEQUENCE}" for 2h when bounces > 5 in 1h as bad-list'
 ACCOUNT = "acme"
 """The sandbox's workspace whose key the demo uses."""
 SEED = "7"
@@ -55,14 +53,8 @@ RESTARTS = 5
 """The demo stops waiting for a bot that is not ready after so many starts."""
 RESTART_PAUSE_SECONDS = 0.5
 """A bot that dies at its start must not keep a core busy."""
-CALM_SECONDS = 45.0
-READING_SECONDS = 10.0
-"""The time to read a sentence before the next thing happens."""
-PATIENCE_SECONDS = 45.0
-"""A person waits so long for a card: guardrails look at the account every 30 seconds."""
-ENOUGH_BOUNCES = 8
-"""More than the guardrail allows."""
-BOUNCES_AT_ONCE, BOUNCES_EVERY_SECONDS, MOST_ROUNDS = 2, 4.0, 20
+PATIENCE_SECONDS = 90.0
+"""A person waits so long for a card: guardrails look every 30 seconds, and a domain bears a minute of bounces."""
 LOOK_EVERY_SECONDS = 1.0
 WARM_UP_SECONDS = 15.0
 """The first delivery loads what later ones find: it is made before anything is timed."""
@@ -276,7 +268,7 @@ def _settings(announced: Mapping[str, Any], *, port: int, folder: Path) -> dict[
     channel, file = announced["slack_alert_channel"], folder / "outreach.toml"
     # An hour of the account takes a minute, so its domains are checked more often; nobody else's resolvers are asked.
     file.write_text(
-        f'[dashboard]\nslack_user = "{people.ANN.id}"\n\n[dns]\nevery = "1m"\nper_second = 20\n\n'
+        f'[dashboard]\nslack_user = "{ANN.id}"\n\n[dns]\nevery = "1m"\nper_second = 20\n\n'
         f'[[routes.rules]]\nchannel = "{channel}"\nevents = ["domain.dns"]\n'
     )
     return {
@@ -325,95 +317,51 @@ def _failed(what: str, log: Path) -> Failed:
 
 
 class Story:
-    """`play` it once; `say` is called with each sentence."""
+    """`play` it once; `say` is called with each sentence, and `pace` stretches the time to read it."""
 
-    def __init__(self, installation: Installation, say: Callable[[str], None]) -> None:
+    def __init__(self, installation: Installation, say: Callable[[str], None], *, pace: float = 1.0) -> None:
         self._installation = installation
-        self._say = say
+        self._say, self._pace = say, pace
         self._before: Mapping[str, Message] = {}
         """The messages before the last thing that happened: only buttons that they don't have are pressed."""
 
     async def play(self) -> None:
         """Play it to the end. Where something didn't come it says so, and the demo goes on without the story."""
         try:
-            await self._play()
+            for step in read_toml(__file__, "story.toml")["step"] if self._installation.has_story else ():
+                await self._play(step)
         except (aiohttp.ClientError, TimeoutError) as error:
             self._say(f"The story stops here: {str(error) or 'no answer'}. The demo goes on.")
 
-    async def _play(self) -> None:
-        if not self._installation.has_story:
-            return
-        # A calm minute.
-        self._say(
-            "A calm minute: Acme's inboxes send, and the dashboard's verdict says so. Open "
-            f"{self._installation.announcement['slack_page']} beside it, and type /outreach status there."
-        )
-        await asyncio.sleep(READING_SECONDS)
-        self._before = await self._messages()
-        await self._act("command", people.DEV, text=f"/outreach guardrails add {GUARDRAIL}")
-        await self._press(people.DEV, "Turn on")
-        self._say(
-            f"Dev added a guardrail: {SEQUENCE} will be paused when its mail bounces. "
-            "Type /outreach guardrails to see all rules."
-        )
-        await asyncio.sleep(CALM_SECONDS)
-        # A domain sinks.
-        self._say(
-            f"A bought list goes out from {DOMAIN}, and its mail bounces. The domain climbs to the top of the "
-            "dashboard: press enter on it to see why."
-        )
-        for _ in range(MOST_ROUNDS):
-            await self._installation.cause("lead.bounced", count=BOUNCES_AT_ONCE, domain=DOMAIN)
-            await asyncio.sleep(BOUNCES_EVERY_SECONDS)
-            state = await self._installation.service("/state")
-            if {"name": DOMAIN, "state": "paused"} in state["domains"]:
+    async def _play(self, step: Mapping[str, Any]) -> None:
+        if "press" in step:
+            # The button as it is now: a card is edited while people read it.
+            await self._act("click", step["by"], wait=10, **await self._choice(step["press"]))
+        else:
+            self._before = await self._messages()
+        if "command" in step:
+            await self._act("command", step["by"], text=step["command"])
+        async with _beside(self._happen(step)):
+            if "until" in step:
+                await self._choice(step["until"])
+        if "say" in step:
+            self._say(step["say"].format_map(self._installation.announcement))
+        await asyncio.sleep(step.get("seconds", 0) * self._pace)
+
+    async def _happen(self, step: Mapping[str, Any]) -> None:
+        """Let the step's event happen, once or `every` so many seconds."""
+        while "event" in step:
+            event = dict(step["event"])
+            if "sequence" in event:
+                event["sequence"] = self._installation.sequences[event["sequence"]]
+            await self._installation.cause(**event)
+            if "every" not in step:
                 break
-        self._say(
-            f"The service paused {DOMAIN}. Its card in #outreach-alerts says why, and what to do next: "
-            "press Acknowledge on it."
-        )
-        await asyncio.sleep(READING_SECONDS)
-        # A reply is claimed.
-        self._before = await self._messages()
-        await self._installation.cause("reply.interested", count=1)
-        await self._choice("Claim")
-        self._say(
-            "A lead is interested, and nobody has claimed the reply. Press 3 on the dashboard to see who waits; "
-            "Cleo is about to press Claim on the card."
-        )
-        await asyncio.sleep(READING_SECONDS)
-        await self._press(people.CLEO, "Claim")
-        self._say(
-            "Cleo claimed it: the card's title says so to everybody, and no reminder follows. "
-            "Claim another one, then type /outreach replies mine."
-        )
-        await asyncio.sleep(READING_SECONDS)
-        # The guardrail pauses the sequence, and a person takes that back.
-        self._before = await self._messages()
-        self._say(
-            f"The bought list went out in {SEQUENCE} as well. The guardrail looks every 30 seconds: "
-            "watch #outreach-alerts, and press 2 on the dashboard."
-        )
-        sequence = self._installation.sequences[SEQUENCE]
-        await self._installation.cause("lead.bounced", count=ENOUGH_BOUNCES, sequence=sequence)
-        await self._choice("Undo")
-        self._say(
-            f"The guardrail paused {SEQUENCE}. Its card says until when, and has an Undo; Dev will press it."
-        )
-        await asyncio.sleep(READING_SECONDS)
-        await self._press(people.DEV, "Undo")
-        self._say(
-            f"Dev pressed Undo: {SEQUENCE} sends again, and the rule rests for a day. /outreach audit lists who did "
-            "what. From here on the account is yours: pause, claim, break something."
-        )
+            await asyncio.sleep(step["every"] * self._pace)
 
-    async def _press(self, person: User, label: str) -> None:
-        """Press the button as it is now: a card is edited while people read it."""
-        await self._act("click", person, wait=10, **await self._choice(label))
-
-    async def _act(self, act: str, person: User, **what: Any) -> None:
+    async def _act(self, act: str, person: str, **what: Any) -> None:
         channel = self._installation.announcement["slack_alert_channel"]
-        await self._installation.slack(act, {"user": person.name, "channel": channel, **what})
+        await self._installation.slack(act, {"user": person, "channel": channel, **what})
 
     async def _messages(self) -> Mapping[str, Message]:
         return {message["ts"]: message for message in await self._installation.messages()}

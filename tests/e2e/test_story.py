@@ -11,24 +11,22 @@ from typing import Any
 
 import pytest
 
-from cli import demo
-from cli.demo import ACCOUNT, Story, Verifier, set_up
+from cli.demo import ACCOUNT, SCENARIO, Story, Verifier, set_up
 from tests.kit.waiting import until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 
-async def test_the_story_is_told_to_its_end_by_people_and_bouncing_mail(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for pause in ("CALM_SECONDS", "READING_SECONDS", "BOUNCES_EVERY_SECONDS"):
-        monkeypatch.setattr(demo, pause, 0.2)
+SEQUENCE = "Fintech ops leaders"
+
+
+async def test_the_story_is_told_to_its_end_by_people_and_bouncing_mail() -> None:
     told: list[str] = []
     messages: list[dict[str, Any]] = []
-    async with set_up(speed=60.0, scenario=demo.SCENARIO) as installation:
+    async with set_up(speed=60.0, scenario=SCENARIO) as installation:
         verifier = Verifier(installation)
         await verifier.warm_up()
-        await Story(installation, told.append).play()
+        await Story(installation, told.append, pace=0.02).play()
         key = {"Authorization": f"Bearer {installation.announcement['api_keys'][ACCOUNT]}"}
 
         async def statuses() -> dict[str, str]:
@@ -44,12 +42,12 @@ async def test_the_story_is_told_to_its_end_by_people_and_bouncing_mail(
             """Return the edited messages about the sequence: the guardrail's card."""
             nonlocal messages
             messages = (await installation.slack(f"messages?channel={channel}"))["messages"]
-            return [one for one in messages if any(demo.SEQUENCE in str(then) for then in one["revisions"])]
+            return [one for one in messages if any(SEQUENCE in str(then) for then in one["revisions"])]
 
         assert await until(edited), "the guardrail's card was edited by Undo"
         result = await verifier.close()
     assert len(told) == 9, told[-1]
-    assert sequences[demo.SEQUENCE] == "active", "Undo resumed what the guardrail had paused"
+    assert sequences[SEQUENCE] == "active", "Undo resumed what the guardrail had paused"
     claimed = [one for one in messages if any("Claim" in str(then) for then in one["revisions"])]
     assert any("@cleo" in str(one["blocks"]) or "U0CLEO0003" in str(one["blocks"]) for one in claimed)
     assert result.passed, result.lines
