@@ -255,14 +255,10 @@ class OutreachClient:
                 uncertain = uncertain or isinstance(error, Uncertain)
                 is_impatient = priority is INTERACTIVE and isinstance(error, Unreachable)
                 total = min(self._total, PATIENCE_SECONDS) if is_impatient else self._total
-                delay = retry_delay(
-                    error,
-                    attempt=attempt,
-                    is_safe_to_repeat=request.is_safe_to_repeat,
-                    left=started + total - time.monotonic(),
-                    jitter=self._jitter(),
-                )
-                if delay is None or attempt > self._retries:
+                is_repeatable = error.did_nothing or (error.may_pass and request.is_safe_to_repeat)
+                delay = retry_delay(error, attempt=attempt, jitter=self._jitter())
+                is_late = delay >= started + total - time.monotonic()
+                if not is_repeatable or is_late or attempt > self._retries:
                     final = final_error(error, uncertain=uncertain)
                     if final.argument and self._explain is not None:
                         final.own_hint = self._explain(final.argument)

@@ -27,6 +27,10 @@ class OutreachError(Exception):
 
     advice: ClassVar[str] = "Try again in a moment."
     """The hint of an error that has none of its own."""
+    did_nothing: ClassVar[bool] = False
+    """The service surely carried nothing out, so that the request may be sent again."""
+    may_pass: ClassVar[bool] = False
+    """Another attempt may succeed, where it is safe to carry the request out twice."""
 
     def __init__(
         self,
@@ -98,6 +102,7 @@ class RateLimited(OutreachError):
     """This key has reached its rate limit."""
 
     advice = "Wait `retry_after` seconds, then try again."
+    did_nothing = may_pass = True
 
     def __init__(self, message: str = "", *, retry_after: float, **kwargs: object) -> None:
         self.retry_after = retry_after
@@ -107,10 +112,13 @@ class RateLimited(OutreachError):
 class Unavailable(OutreachError):
     """The outreach service isn't available right now."""
 
+    may_pass = True
+
 
 class Unreachable(Unavailable):
     """The outreach service can't be reached."""
 
+    did_nothing = True
     advice = "Check `base_url`, the network and the proxy, then try again."
 
 
@@ -132,6 +140,7 @@ class Uncertain(OutreachError):
     """The connection was lost before a response arrived. The change may or may not have been made."""
 
     advice = "Read the current state before you try again."
+    may_pass = True
 
 
 class Unreadable(OutreachError):

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeVar
 
-from .errors import OutreachError, RateLimited, ServiceBroken, Unavailable, Uncertain, Unreachable
+from .errors import OutreachError, RateLimited, Uncertain
 
 T = TypeVar("T")
 
@@ -71,31 +71,15 @@ class RequestCounts:
 
 def final_error(error: OutreachError, *, uncertain: bool) -> OutreachError:
     """The last failure did nothing, but an attempt before it may have."""
-    if not uncertain or not isinstance(error, (RateLimited, Unavailable)):
+    if not uncertain or isinstance(error, Uncertain) or not error.may_pass:
         return error
     final = Uncertain(endpoint=error.endpoint, status=error.status, cause=f"Last error: {error.message}")
     final.headers, final.body = error.headers, error.body
     return final
 
 
-def retry_delay(
-    error: OutreachError,
-    *,
-    attempt: int,
-    is_safe_to_repeat: bool,
-    left: float,
-    jitter: float,
-) -> float | None:
-    """Seconds to wait before the next attempt, or None: give up.
-
-    `attempt` counts the attempts made, `left` is the seconds within which the next must begin, `jitter` is a random
-    number in 0-1 (full jitter: it scales the whole delay).
-    """
-    # After 429 and without a connection nothing was carried out; after anything else it may have been.
-    nothing_done = isinstance(error, (RateLimited, Unreachable))
-    is_repeatable = nothing_done or (is_safe_to_repeat and isinstance(error, (ServiceBroken, Uncertain)))
+def retry_delay(error: OutreachError, *, attempt: int, jitter: float) -> float:
+    """Seconds to wait before the next attempt, after so many; `jitter` in 0-1 scales the whole delay (full jitter)."""
     if isinstance(error, RateLimited):
-        wait = error.retry_after
-    else:
-        wait = jitter * min(LONGEST_DELAY_SECONDS, FIRST_DELAY_SECONDS * 2.0 ** min(attempt - 1, 10))
-    return wait if is_repeatable and wait < left else None
+        return error.retry_after
+    return jitter * min(LONGEST_DELAY_SECONDS, FIRST_DELAY_SECONDS * 2.0 ** min(attempt - 1, 10))

@@ -24,11 +24,9 @@ PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
 
 
 def as_text(value: Any) -> str | None:
-    """A non-empty string; finite numbers become text. Lone surrogates and NUL, which no database takes, go."""
+    """A non-empty string; finite numbers become text. NUL, which no database takes, goes."""
     if isinstance(value, str):
-        if not value.isascii() or "\0" in value:
-            value = value.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return value or None
+        return value.replace("\0", "") or None
     return None if as_number(value) is None else str(value)
 
 
