@@ -130,7 +130,7 @@ def _result(page: Page, paused: Collection[str], context: CommandContext) -> Res
     card = Card(
         f"{clip(page.name)}: {state_of(health)}{broken}",
         tone=worst(fact.tone for fact in facts if fact.tone is not Tone.INFO),
-        text=(*why, *(f"Next: {step}" for step in steps)),
+        text=(*why, *(f"Next: {step[:1].lower()}{step[1:]}" for step in steps)),
         facts=facts,
         table=Table(columns("Last changes", "What"), rows),
         buttons=buttons,

@@ -47,6 +47,7 @@ NO_BOT = (
     "It resumes only while the bot runs, and no bot uses this database. Start it with `outreach bot`. "
     "If it is already running, `outreach doctor` shows which database it uses."
 )
+UNTIL_RESUMED = "until resumed"
 WAS: Mapping[str, Status] = {"paused": "active", "active": "paused"}
 """The status that a sequence has before it gets another."""
 VERB: Mapping[str, str] = {"paused": "pause", "active": "resume"}
@@ -118,6 +119,13 @@ class SetStatus(Act):
     def verb(self) -> str:
         return VERB[self.status]
 
+    @property
+    def label(self) -> str:
+        """`Pause 12 sequences`, `Pause Q3 founders`."""
+        many = show_number(len(self.targets), "sequence")
+        one = clip(self.targets[0].label, length=40) if len(self.targets) == 1 else many
+        return f"{self.verb.capitalize()} {one}"
+
     async def carry_out(self, context: CommandContext) -> Result:
         from shared.commands.hold import change_each, change_status
 
@@ -139,12 +147,15 @@ class Plan(Data):
     """The change that is meant, among sequences as the service listed them."""
 
     act: SetStatus
-    until: str
-    """` until 30 Nov 09:00 CET`; empty if the pause has no end."""
+    context: CommandContext
     sequences: Many[Sequence]
     revisions: Mapping[str, int] | None
     timers: Mapping[str, Timer]
     """The ends of timed pauses, by sequence."""
+
+    @property
+    def until(self) -> str:
+        return self.context.until(self.act.until)
 
     @property
     def able(self) -> Many[Sequence]:
@@ -166,26 +177,21 @@ class Plan(Data):
 
     def question(self, *more: Choice, which: str = "", text: str = "") -> Question:
         """The question about these sequences; the button names what it changes."""
-        able, does = self.able, "They continue sending where they stopped."
+        able, choice, does = self.able, self.choice, "They continue sending where they stopped."
         if self.act.status == "paused":
             does = f"They stop sending{self.until or ' until you resume them'}. Replies still arrive."
         card = Card(
-            f"{_label(self.act.verb, able)}{which}{self.until}?",
+            f"{choice.label}{which}{self.until}?",
             tone=Tone.WARN,
             text=(text, does),
             table=replace(sequence_table(able[:SHOWN]), total=len(able)),
         )
-        return Question(card=card, choices=(self.choice, *more))
+        return Question(card=card, choices=(choice, *more))
 
     @property
     def choice(self) -> Choice:
-        return Choice(_label(self.act.verb, self.able), self.of(self.able))
-
-
-def _label(verb: str, sequences: Many[Sequence] | Many[Target]) -> str:
-    """`Pause 12 sequences`, `Pause Q3 founders`."""
-    many = show_number(len(sequences), "sequence")
-    return f"{verb.capitalize()} {clip(sequences[0].label, length=40) if len(sequences) == 1 else many}"
+        act = self.of(self.able)
+        return Choice(act.label, act)
 
 
 async def _plan(arguments: OnSequences, context: CommandContext) -> Result | Question:
@@ -197,37 +203,34 @@ async def _plan(arguments: OnSequences, context: CommandContext) -> Result | Que
         until = arguments.end.after(context.now(), zone=context.zone)
         if arguments.end.until and until is None:
             return is_over(f"“{arguments.end.until}”")
-        act = SetStatus(status="paused", until=until, reason=arguments.reason, keep_longer=bool(scope))
+        # Between backticks an answer would show it as code of ours.
+        reason = arguments.reason.replace("`", "'")
+        act = SetStatus(status="paused", until=until, reason=reason, keep_longer=bool(scope))
     revisions, before = await read_revisions(context), await read_timers(context)
     listed = await context.sequences()
     # One that resumes a sequence meanwhile is gone after the list, and one that is set meanwhile was not there before.
     timers = {**before, **await read_timers(context)}
-    shown = _until(act, context)
-    plan = Plan(act=act, until=shown, sequences=listed, revisions=revisions, timers=timers)
+    plan = Plan(act=act, context=context, sequences=listed, revisions=revisions, timers=timers)
     if arguments.ids:
-        return _chosen(arguments.ids, plan, context)
+        return _chosen(arguments.ids, plan)
     if not scope:
-        return _named(arguments, plan, context)
+        return _named(arguments, plan)
     if scope != ALL:
-        return await _of_domain(scope.removeprefix(DOMAIN), plan, context)
+        return await _of_domain(scope.removeprefix(DOMAIN), plan)
     if not plan.able:
         return _nothing_able(act.status)
-    return plan.question() if act.status == "paused" else await _resume_all(plan, context)
+    return plan.question() if act.status == "paused" else await _resume_all(plan)
 
 
-def _until(act: SetStatus, context: CommandContext) -> str:
-    return f" until {context.show(act.until)}" if act.until else ""
-
-
-def _named(arguments: OnSequences, plan: Plan, context: CommandContext) -> Result | Question:
+def _named(arguments: OnSequences, plan: Plan) -> Result | Question:
     """The sequence of a name or an id."""
     target, is_pause = arguments.target, isinstance(arguments, Pause)
     match = resolve_sequence(plan.sequences, target, greedy=is_pause)
-    first, words = target[:1], target[1:] if is_pause else ()
-    if match.only and not match.after:
-        return _one(match.only, plan, context)
-    if match.only:
+    if match.only and match.after:
         raise _no_end(arguments, (match.only.id,), match.after)
+    if match.only:
+        return _one(match.only, plan)
+    first, words = target[:1], target[1:] if is_pause else ()
     if words and replace(arguments, target=first).scope:
         raise _no_end(arguments, first, words)
     result = match.refusal(arguments)
@@ -250,41 +253,40 @@ def _no_end(arguments: OnSequences, target: tuple[str, ...], words: tuple[str, .
     return UsageError(Card(title, tone=Tone.WARN, text=("Nothing was paused.", hint), buttons=buttons))
 
 
-def _one(sequence: Sequence, plan: Plan, context: CommandContext) -> Question:
+def _one(sequence: Sequence, plan: Plan) -> Question:
     """One sequence; a pause gets another end only with a question: it never ends earlier without being asked."""
-    act, label, until = plan.of([sequence]), clip(sequence.label), plan.act.until
+    act, label, until = plan.of([sequence]), clip(sequence.label), plan.until
     verb, does = act.verb.capitalize(), "It continues where it stopped."
     if act.status == "paused":
-        timer = plan.timers.get(sequence.id)
-        is_longer = timer and until and timer.due_at <= until
-        if sequence.status == "paused" and (timer or until) and not is_longer:
-            present = f"until {context.show(timer.due_at)}" if timer else "until resumed"
-            wanted = plan.until.strip() or "until resumed"
+        timer, end = plan.timers.get(sequence.id), act.until
+        is_longer = timer and end and timer.due_at <= end
+        if sequence.status == "paused" and (timer or end) and not is_longer:
+            present = plan.context.until(timer.due_at if timer else None).strip() or UNTIL_RESUMED
+            wanted = until.strip() or UNTIL_RESUMED
             title, text = f"{label} is already paused {present}", f"Pause it {wanted} instead?"
             question = ask(title, text, label=f"Pause {wanted}", act=act)
             return replace(question, no=f"Keep {present}")
-        end = f"{plan.until}, then resumes" if until else " until someone resumes it"
-        does = f"It stops sending{end}."
-    return replace(ask(f"{verb} {label}{plan.until}?", does, label=verb, act=act), asks=False)
+        does = f"It stops sending{f'{until}, then resumes' if end else ' until someone resumes it'}."
+    return replace(ask(f"{verb} {label}{until}?", does, label=verb, act=act), asks=False)
 
 
-def _chosen(ids: Many[str], plan: Plan, context: CommandContext) -> Result | Question:
+def _chosen(ids: Many[str], plan: Plan) -> Result | Question:
     """The sequences that were pointed at. One that is missing in the list is asked for by its id all the same."""
     chosen = [sequence for sequence in plan.sequences if sequence.id in ids]
     if len(ids) == 1 and chosen:
-        return _one(chosen[0], plan, context)
+        return _one(chosen[0], plan)
     listed = {sequence.id for sequence in chosen}
     able = replace(plan, sequences=chosen).able
     act = plan.of(able, *(Target(id=name, label=name) for name in ids if name not in listed))
     if not act.targets:
         return _nothing_able(act.status)
-    label = _label(act.verb, act.targets)
-    return replace(ask(f"{label}{plan.until}?", names_of(act.targets), label=label, act=act), asks=False)
+    question = ask(f"{act.label}{plan.until}?", names_of(act.targets), label=act.label, act=act)
+    return replace(question, asks=False)
 
 
-async def _resume_all(plan: Plan, context: CommandContext) -> Question:
+async def _resume_all(plan: Plan) -> Question:
     """Ask about the sequences that this program paused; the others are left to an explicit choice."""
-    able = plan.able
+    able, context = plan.able, plan.context
     changes = await context.records.last_changes(context.workspace.name, [one.id for one in able])
     own = [one for one in able if (change := changes.get(one.id)) and change.effect == "paused"]
     others = plan.of([sequence for sequence in able if sequence not in own]).targets
@@ -297,8 +299,9 @@ async def _resume_all(plan: Plan, context: CommandContext) -> Question:
     return replace(plan, sequences=own).question(plan.choice, text=text)
 
 
-async def _of_domain(domain: str, plan: Plan, context: CommandContext) -> Result | Question:
+async def _of_domain(domain: str, plan: Plan) -> Result | Question:
     """The sequences that were seen on a domain: the service doesn't list them."""
+    context = plan.context
     since, workspace = context.now() - LOOK_BACK, context.workspace.name
     names = {name.casefold() for name in await context.records.domain_sequences(workspace, domain, since)}
     used = [sequence for sequence in plan.sequences if sequence.label.casefold() in names]
@@ -325,9 +328,9 @@ def having(done: Mapping[Target, Changed], *outcomes: Outcome) -> list[Target]:
 
 async def _result(done: Mapping[Target, Changed], act: SetStatus, context: CommandContext) -> Result:
     """The result for the sequences: one by its name, several by their number."""
-    status, only, until = act.status, act.targets[0] if len(act.targets) == 1 else None, _until(act, context)
-    touched, failed, uncertain = having(done, *TOUCHED), having(done, *FAILED), having(done, "uncertain")
-    is_paused = status == "paused"
+    status, until, uncertain = act.status, context.until(act.until), having(done, "uncertain")
+    touched, failed = having(done, *TOUCHED), having(done, *FAILED)
+    only, is_paused = act.targets[0] if len(act.targets) == 1 else None, status == "paused"
     if only and not (touched or failed):
         other = (Resume if is_paused else Pause)(target=(only.id,))
         title, button = f"{clip(only.label)} is already {status}", Button(other.verb.capitalize(), other)

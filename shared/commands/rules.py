@@ -68,26 +68,17 @@ async def _list(rules: Mapping[str, NamedRule], context: CommandContext) -> Resu
     facts, rows = [], []
     for name, named in rules.items():
         fired = next((one for one in incidents if one.rule == name), None)
-        holds = bool(evaluate(named.rule, activity, now=now))
         state, why = _state(named, activity, switches, context)
-        at = moment(fired.began_at) if fired else None
         # Without the usual limits, which say little.
         sentence = str(replace(named.rule, per_day=0, at_once=0))
-        parts = (f"{state}: {why}" if why else state, sentence, f"fired {context.show(at)}" if at else "")
+        told = f"fired {context.show(moment(fired.began_at))}" if fired else ""
+        parts = (f"{state}: {why}" if why else state, sentence, told)
+        holds = evaluate(named.rule, activity, now=now)
         tone = Tone.BAD if holds else TONES.get(state, Tone.UNKNOWN)
         facts.append(Fact(name, " · ".join(filter(None, parts)), tone=tone))
-        row = {
-            "name": name,
-            "rule": str(named.rule),
-            "source": named.source,
-            "state": state,
-            "why": why,
-            "holds": holds,
-            "last_fired": at and at.isoformat(),
-            "fired_for": fired and fired.label,
-            "fired_value": fired and fired.note,
-        }
-        rows.append(row)
+        rows.append(
+            {"name": name, "rule": str(named.rule), "source": named.source, "state": state, "why": why}
+        )
     all_off = switches.get(ALL)
     off, on = Button("Turn all off", Guard(act="off"), tone=Tone.BAD), Button("Turn all on", Guard(act="on"))
     card = Card(

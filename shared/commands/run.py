@@ -124,6 +124,10 @@ class CommandContext:
         """A moment as the reader reads it."""
         return show_time(at, now=self.now(), zone=self.zone)
 
+    def until(self, at: datetime | None) -> str:
+        """` until 16:40 UTC`; empty where there is no end."""
+        return f" until {self.show(at)}" if at else ""
+
     def titled(self, what: str) -> str:
         """`Status`, or `Status of acme` where the workspace has a name."""
         return what if self.workspace.name == DEFAULT else f"{what} of {self.workspace.name}"

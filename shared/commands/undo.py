@@ -16,9 +16,22 @@ from shared.commands.base import (
     Command,
     Question,
     Result,
+    Stop,
     ask,
     not_done,
     refused,
+)
+from shared.commands.pause import (
+    EFFECT,
+    FAILED,
+    TOUCHED,
+    SetStatus,
+    Status,
+    Target,
+    having,
+    leftovers,
+    rows_of,
+    title_of,
 )
 from shared.domain.card import Card, Row, Table, Tone, columns
 from shared.domain.wall_clock import moment
@@ -26,7 +39,6 @@ from shared.text.formats import clip, show_number, show_some
 
 if TYPE_CHECKING:
     from shared.commands.hold import Changed
-    from shared.commands.pause import Status, Target
     from shared.commands.run import CommandContext
     from shared.records.audit import Actor, AuditEntry, Before
 
@@ -60,14 +72,13 @@ class UndoChange(Act):
         is_here = entry is not None and entry.workspace == context.workspace.name
         if entry is None or not (is_here and entry.undoable) or entry.at < context.now() - KEPT:
             return not_done("It's too late to undo this", "`audit` shows all changes.", why="nothing to undo")
-        if refusal := _refusal(entry, context):
-            return refusal
+        left, others = _left(entry, context)
         # Two people may press at once: the first one has it.
         if not await records.take_undo(self.change, context.actor.shown):
             return _undone_by("someone else")
         result = None
         try:
-            result = await _take_back(entry, context)
+            result = await _take_back(entry, left, others, context)
         finally:  # one that failed or changed nothing can be tried again
             if result is None or not result.sequences:
                 await records.give_back_undo(self.change)
@@ -77,7 +88,7 @@ class UndoChange(Act):
         rests = await records.guardrails.rest_undone(self.change, context.actor.name)
         if rests is None or rests.until is None:
             return result
-        text = f"Guardrail {rests.rule} is snoozed until {context.show(moment(rests.until))}."
+        text = f"Guardrail {rests.rule} is snoozed{context.until(moment(rests.until))}."
         return replace(result, card=replace(result.card, text=(*result.card.text, text)))
 
 
@@ -92,9 +103,7 @@ async def _run(_: Undo, context: CommandContext) -> Result | Question:
             "`audit` shows all changes. Buttons on the bot's messages undo older ones.",
             why="nothing to undo",
         )
-    if refusal := _refusal(entry, context):
-        return refusal
-    left = _left(entry, context)
+    left, others = _left(entry, context)
     labels: dict[str, list[str]] = {}
     for one in left.values():
         labels.setdefault(_state(one, context), []).append(clip(one.label, length=40))
@@ -102,75 +111,56 @@ async def _run(_: Undo, context: CommandContext) -> Result | Question:
     label = f"{UNDO} {show_number(len(left), 'change')}"
     title = f"Undo “{clip(entry.command)}” of {context.show(entry.at)}?"
     # The question names only what it will change; what others changed since stays theirs.
-    return ask(title, *does, _left_as_is(entry, context), label=label, act=UndoChange(change=entry.number))
+    return ask(title, *does, others, label=label, act=UndoChange(change=entry.number))
 
 
-def _refusal(entry: AuditEntry, context: CommandContext) -> Result | None:
-    """The reason why a change can't be taken back; None if it can."""
+def _left(entry: AuditEntry, context: CommandContext) -> tuple[Mapping[str, Before], str]:
+    """The sequences that nobody has changed since, and how others left the other ones.
+
+    Raises `Stop` where nothing can be taken back.
+    """
     if entry.undone_by:
-        return _undone_by(entry.undone_by)
+        raise Stop(_undone_by(entry.undone_by))
     statuses = {one.status for one in entry.undoable.values()}
     for verb, status in (("resume", "active"), ("pause", "paused")):
         if status in statuses and not context.allows(COMMANDS[verb]):
-            return refused(f"You don't have permission to {verb} sequences here", NOTHING_CHANGED, why="role")
-    if _left(entry, context):
-        return None
-    title, why = "Not undone: it was changed later", "it was changed later"
-    return refused(title, _left_as_is(entry, context), NOTHING_CHANGED, why=why)
+            title = f"You don't have permission to {verb} sequences here"
+            raise Stop(refused(title, NOTHING_CHANGED, why="role"))
+    left: dict[str, Before] = {}
+    others, now = list[str](), context.now()
+    for name, before in entry.undoable.items():
+        end, later = moment(before.ends_at), before.later
+        if later is None and (end is None or end > now):
+            left[name] = before
+            continue
+        how = "its pause would be over"
+        if later:
+            by = f" by {later.by}" if later.by else ""
+            how = f"{EFFECT[later.status]}{by}{context.until(moment(later.ends_at))}"
+        others.append(f"{clip(before.label, length=40)} ({how})")
+    text = f"Left as is: {show_some(others, NAMED)}." if others else ""
+    if not left:
+        why = "it was changed later"
+        raise Stop(refused(f"Not undone: {why}", text, NOTHING_CHANGED, why=why))
+    return left, text
 
 
 def _undone_by(who: str) -> Result:
     return not_done(f"Already undone by {who}", NOTHING_CHANGED, why="undone already")
 
 
-def _left(entry: AuditEntry, context: CommandContext) -> Mapping[str, Before]:
-    """The sequences that nobody has changed since; without those whose former pause would be over by now."""
-    now = context.now().timestamp()
-    return {
-        name: one
-        for name, one in entry.undoable.items()
-        if one.later is None and (one.ends_at is None or one.ends_at > now)
-    }
-
-
-def _left_as_is(entry: AuditEntry, context: CommandContext) -> str:
-    """The other sequences, and how others left them; empty if there are none."""
-    left, told = _left(entry, context), list[str]()
-    for name, before in entry.undoable.items():
-        if name in left:
-            continue
-        how = "its pause would be over"
-        if later := before.later:
-            end = f" until {context.show(moment(later.ends_at))}" if later.ends_at else ""
-            by = f" by {later.by}" if later.by else ""
-            how = f"{'paused' if later.status == 'paused' else 'resumed'}{by}{end}"
-        told.append(f"{clip(before.label, length=40)} ({how})")
-    return f"Left as is: {show_some(told, NAMED)}." if told else ""
-
-
 def _state(before: Before, context: CommandContext) -> str:
     """`sending again`, `paused again until 16:30 UTC`."""
     if before.status == "active":
         return "sending again"
-    return f"paused again{f' until {context.show(moment(before.ends_at))}' if before.ends_at else ''}"
+    return f"paused again{context.until(moment(before.ends_at))}"
 
 
-async def _take_back(entry: AuditEntry, context: CommandContext) -> Result:
+async def _take_back(
+    entry: AuditEntry, left: Mapping[str, Before], others: str, context: CommandContext
+) -> Result:
     """Restore each sequence as it was, also the end of its pause."""
     from shared.commands.hold import change_each, change_status
-    from shared.commands.pause import (
-        EFFECT,
-        FAILED,
-        TOUCHED,
-        SetStatus,
-        Target,
-        having,
-        leftovers,
-        rows_of,
-        title_of,
-    )
-
-    left = _left(entry, context)
 
     async def change(target: Target) -> Changed:
         before = left[target.id]
@@ -179,21 +169,22 @@ async def _take_back(entry: AuditEntry, context: CommandContext) -> Result:
 
     targets = [Target(id=name, label=one.label, unchanged_since=one.revision) for name, one in left.items()]
     changes = await change_each(targets, change)
-    done, failed = having(changes, *TOUCHED), having(changes, *FAILED)
-    text = (_left_as_is(entry, context), *leftovers(changes))
+    done, failed, text = having(changes, *TOUCHED), having(changes, *FAILED), (others, *leftovers(changes))
     if not done:
-        title, audit = "Couldn't undo this", f"failed: {' '.join(filter(None, text))}" if failed else ""
-        return Result(Card(title, tone=Tone.WARN, text=text), audit=audit, effect="failed" if audit else "")
+        audit = f"failed: {' '.join(filter(None, text))}" if failed else ""
+        card = Card("Couldn't undo this", tone=Tone.WARN, text=text)
+        return Result(card, audit=audit, effect="failed" if audit else "")
     states = {_state(left[target.id], context) for target in done}
     title = title_of(done, states.pop() if len(states) == 1 else "as before")
     is_paused = all(left[target.id].status == "paused" for target in done)
     status: Status = "paused" if is_paused else "active"
+    ids = tuple(target.id for target in done)
     return Result(
         Card(title, tone=Tone.WARN if failed else Tone.GOOD, text=text),
         rows=rows_of(done, status),
-        audit=f"{title} ({', '.join(target.id for target in done)})",
+        audit=f"{title} ({', '.join(ids)})",
         effect=EFFECT[status],
-        sequences=tuple(target.id for target in done),
+        sequences=ids,
         undoes=entry.number,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta
 
 import pytest
@@ -180,6 +181,14 @@ async def test_a_reason_follows_its_word_and_is_kept(team: Team) -> None:
     log = await team.ask("audit")
     assert "ask @ben first" in log.shown
     assert "U0BEN00002" not in log.shown
+
+
+async def test_a_reason_is_drawn_as_its_words_and_never_as_code(team: Team) -> None:
+    answer = await team.ask(f'pause "{NAME}" for 2h reason see `resume all` first')
+    shown = json.dumps(answer.data["blocks"])
+    assert "see 'resume all' first" in answer.shown
+    assert "`" not in shown
+    assert '"code": true' not in shown
 
 
 async def test_a_guest_can_pause_nothing(team: Team) -> None:
