@@ -21,7 +21,6 @@ from bot.interactions.gate import set_channels
 from bot.slack.directory import UserDirectory
 from bot.slack.manifest import SCOPES, SPARE
 from bot.slack.web_api import SlackError
-from cli.console import card_output
 from cli.console.resources import log_to_stderr, open_web_api
 from shared.api.errors import OutreachError, Unreadable
 from shared.api.events import PROBE_SIGNATURE, SIGNATURE_HEADER
@@ -65,10 +64,10 @@ class Finding(NamedTuple):
         return visible(f"{WORDS[self.tone]}: {self.found.rstrip('.')}{self.fix and f'. {self.fix}'}")
 
 
-def run(options: Namespace) -> int:
-    """Print the findings; 1 if any is bad."""
+async def run(options: Namespace) -> Result:
+    """The findings; a failure if any is bad."""
     log_to_stderr()
-    findings = asyncio.run(_examine(options))
+    findings = await _examine(options)
     tones = [finding.tone for finding in findings]
     passed, doubts, failed = (tones.count(tone) for tone in WORDS)
     card = Card(
@@ -81,7 +80,7 @@ def run(options: Namespace) -> int:
         {"check": check, "status": WORDS[tone], "found": found, "fix": fix or None}
         for check, tone, found, fix in findings
     ]
-    return card_output.answer(Result(card=card, rows=tuple(rows)), options)
+    return Result(card=card, rows=tuple(rows))
 
 
 async def _examine(options: Namespace) -> Sequence[Finding]:

@@ -8,11 +8,15 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from typing import TYPE_CHECKING
 
 from cli.console import exit_codes
 from cli.line import Line, find_word, help_of, overview, read_options, split, unknown
 from cli.programs import Program
+
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 # Httpx loads its own command line where it can, and with it click, Pygments and half of Rich: 3 MB, 20 ms a start.
 sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type] # None refuses an import, as httpx expects
@@ -37,14 +41,27 @@ def _run(line: Line) -> int:
         raise exit_codes.WrongUsage(unknown(line.word, line))
     options = read_options(word, line)
     if isinstance(word, Program):
-        module, _, function = word.entry.partition(":")
-        code: int = getattr(importlib.import_module(module), function)(options)
-        return code
+        return _run_program(word, options)
     if word.name == "help":
         return _help(options.words)
     from cli.commands import run_command
 
     return run_command.run(word, options)
+
+
+def _run_program(program: Program, options: Namespace) -> int:
+    """Run its function, which may be asynchronous, and gives a result to show, an exit code, or nothing: it is done."""
+    module, _, function = program.entry.partition(":")
+    outcome = getattr(importlib.import_module(module), function)(options)
+    if isinstance(outcome, Coroutine):
+        import asyncio
+
+        outcome = asyncio.run(outcome)
+    if outcome is None or isinstance(outcome, int):
+        return outcome or exit_codes.DONE
+    from cli.console import card_output
+
+    return card_output.answer(outcome, options)
 
 
 def _help(words: Sequence[str]) -> int:

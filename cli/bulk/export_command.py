@@ -6,7 +6,6 @@ the leads are gathered on disk before.
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import json
 import sys
@@ -18,7 +17,7 @@ from types import SimpleNamespace
 from typing import IO
 
 from cli.console.card_output import write_data
-from cli.console.exit_codes import DONE, Failed, Interrupted, WrongUsage
+from cli.console.exit_codes import Failed, Interrupted, WrongUsage
 from cli.console.interactive import must_be_free, progress_bar, stopping
 from cli.console.resources import named_sequence
 from shared.api.pace import Priority
@@ -33,13 +32,13 @@ STDOUT = "-"
 FORMATS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 
-def run(options: Namespace) -> int:
+async def run(options: Namespace) -> None:
     """Write the file and say on stderr how many leads it holds."""
     target: Path = options.file
     form = options.format or FORMATS.get(target.suffix.lower())
     if form is None:
         raise WrongUsage(f"name the format for {target}: --format csv or --format jsonl")
-    folder = None if str(target) == STDOUT else target.absolute().parent
+    folder = None if str(target) == STDOUT else target.parent
     if folder:
         if not folder.is_dir():
             raise Failed(f"no such folder: {folder}")
@@ -48,20 +47,19 @@ def run(options: Namespace) -> int:
     # Without a name and for its owner alone; beside the file, where there is space for a second one.
     # A lead's text may hold half a character, a lone surrogate, which no UTF-8 file takes: it is replaced.
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace", dir=folder) as gathered:
-        count, titles = asyncio.run(_gather(options, gathered))
+        count, titles = await _gather(options, gathered)
         gathered.seek(0)
         lines = _table(gathered, titles) if form == "csv" else gathered
         if not folder:
             for line in lines:
                 write_data(line, visible_lines if form == "csv" else visible_json)
-            return DONE
+            return
         with (
             replacing(target) as fresh,
             fresh.open("w", encoding="utf-8", errors="replace", newline="") as file,
         ):
             file.writelines(lines)
     print(f"Wrote {count:,} leads to {target}.", file=sys.stderr)
-    return DONE
 
 
 async def _gather(options: Namespace, gathered: IO[str]) -> tuple[int, list[str]]:

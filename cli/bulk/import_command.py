@@ -49,13 +49,12 @@ EXAMPLES = 10
 """Rows that a dry run shows of those that can't be sent."""
 
 
-def run(options: Namespace) -> int:
+async def run(options: Namespace) -> Result:
     """Import the file, or with `--dry-run` only say what would be sent."""
     file = read_lead_file(options.file, encoding=options.encoding, pairs=options.pairs)
     # On stderr, so that stdout has the result alone, also with `--json`.
     card_output.show(_columns_card(file), stream=sys.stderr)
-    result = _dry_run(file) if options.dry_run else asyncio.run(_import(options, file))
-    return card_output.answer(result, options)
+    return _dry_run(file) if options.dry_run else await _import(options, file)
 
 
 async def _import(options: Namespace, file: LeadFile) -> Result:

@@ -15,7 +15,6 @@ from argcomplete.lexers import split_line
 from argcomplete.shell_integration import shellcode
 
 from cli import line as lines
-from cli.console import exit_codes
 from cli.line import Line, split
 from shared.api.event_kinds import EVENTS, word_of
 
@@ -23,9 +22,8 @@ Completer = Callable[..., Iterable[str]]
 _EVENTS = (*map(word_of, EVENTS), *EVENTS)
 
 
-def run(options: Namespace) -> int:
+def run(options: Namespace) -> None:
     print(shellcode(["outreach"], shell=options.shell))
-    return exit_codes.DONE
 
 
 def complete() -> None:

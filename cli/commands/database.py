@@ -14,7 +14,6 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.engine import URL
 
-from cli.console import card_output
 from cli.console.exit_codes import FAILED, Failed, WrongUsage, print_error
 from cli.console.interactive import must_be_free
 from shared.commands.base import Result
@@ -26,27 +25,25 @@ from shared.store.db import migrate
 from shared.store.db.engine import sole_owner
 
 
-def run(options: Namespace) -> int:
+def run(options: Namespace) -> Result | int:
     """`status`, `backup`, `restore` or `upgrade`."""
     action, file = options.action, options.file
     url = load(config=options.config).database
     if action in {"status", "upgrade"}:
         if file is not None:
             raise WrongUsage(f"database {action} takes no file: it is about the database of the settings")
-        result = _status(url) if action == "status" else _upgrade(url)
-    elif file is None:
+        return _status(url) if action == "status" else _upgrade(url)
+    if file is None:
         raise WrongUsage(f"name a file: outreach database {action} FILE")
-    elif not _is_sqlite(url):
+    if not _is_sqlite(url):
         verb = "backed up" if action == "backup" else "restored"
         print_error(f"a PostgreSQL database is {verb} by its own program. Run this:")
         # Alone on stdout, to be copied or piped; the exit code says that nothing was done yet.
         print(_postgresql_command(url, action, file))
         return FAILED
-    else:
-        result = (
-            _backup(_path(url), file, overwrite=options.yes) if action == "backup" else _restore(url, file)
-        )
-    return card_output.answer(result, options)
+    if action == "backup":
+        return _backup(_path(url), file, overwrite=options.yes)
+    return _restore(url, file)
 
 
 def _status(url: URL) -> Result:

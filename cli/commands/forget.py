@@ -11,7 +11,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from bot.slack.web_api import SlackError
-from cli.console import card_output, exit_codes
+from cli.console import exit_codes
 from cli.console.interactive import confirm
 from cli.console.resources import open_bot_store, open_web_api, record
 from shared.commands.base import Result
@@ -38,13 +38,12 @@ ELSEWHERE = (
 )
 
 
-def run(options: Namespace) -> int:
+async def run(options: Namespace) -> Result:
     """`ADDRESS [--slack] [--yes] [--json]`."""
     email = options.address.strip()
     if "@" not in email.strip("@") or any(sign.isspace() for sign in email):
         raise exit_codes.WrongUsage(f"{email or 'an empty text'} isn't an email address")
-    result = asyncio.run(_forget(email, load(config=options.config), options))
-    return card_output.answer(result, options)
+    return await _forget(email, load(config=options.config), options)
 
 
 async def _forget(email: str, settings: Settings, options: Namespace) -> Result:

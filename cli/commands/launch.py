@@ -8,12 +8,11 @@ import gc
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Coroutine, Mapping
+from collections.abc import Awaitable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cli.console import exit_codes
 from cli.console.exit_codes import Failed, WrongUsage
 from cli.console.interactive import attended, stopping
 from shared.text import parent_watch
@@ -28,7 +27,7 @@ NO_TERMINAL = (
 )
 
 
-def demo(options: Namespace) -> int:
+async def demo(options: Namespace) -> int:
     """The whole system on embedded parts."""
     from cli.demo import run_demo
 
@@ -36,7 +35,7 @@ def demo(options: Namespace) -> int:
     if headless and not options.headless:
         print("No terminal for the dashboard. Continuing as with --headless.", file=sys.stderr)
     about = {"seconds": options.seconds, "speed": options.speed, "scenario": options.scenario}
-    return asyncio.run(run_demo(headless=headless, **about))
+    return await run_demo(headless=headless, **about)
 
 
 def bot(options: Namespace) -> int:
@@ -59,7 +58,7 @@ def bot(options: Namespace) -> int:
     return run(read(), load=read)
 
 
-def dashboard(options: Namespace) -> int:
+async def dashboard(options: Namespace) -> int | None:
     """The dashboard in front, or on stdout: one snapshot with `--once`."""
     if options.once and options.web:
         raise WrongUsage("--once prints one snapshot, and --web serves browsers: choose one")
@@ -68,13 +67,14 @@ def dashboard(options: Namespace) -> int:
     if options.incident and not options.svg:
         raise WrongUsage("--incident needs a file: `outreach dashboard --once --incident --svg incident.svg`")
     if options.web:
-        return _serving(_web(options))
+        await _serving(_web(options))
+        return None
     if not (options.once or options.viewer or attended()):
         raise WrongUsage(NO_TERMINAL)
-    return asyncio.run(_once(options) if options.once else _front(options))
+    return await (_once(options) if options.once else _front(options))
 
 
-def sandbox(options: Namespace) -> int:
+async def sandbox(options: Namespace) -> None:
     """The embedded outreach service and the Slack stand-in."""
     from sandbox.embedded import embedded
     from sandbox.service import Service
@@ -90,10 +90,10 @@ def sandbox(options: Namespace) -> int:
         )
     except ValueError as fault:
         raise WrongUsage(str(fault)) from None
-    return _serving(_announced(embedded(service, slack_port=options.slack_port)))
+    await _serving(_announced(embedded(service, slack_port=options.slack_port)))
 
 
-def slack_standin(options: Namespace) -> int:
+async def slack_standin(options: Namespace) -> None:
     """The Slack stand-in alone, for an app with this manifest, in YAML or JSON."""
     import yaml
     from pydantic import ValidationError
@@ -108,18 +108,17 @@ def slack_standin(options: Namespace) -> int:
             settings.apply(Manifest.model_validate(yaml.safe_load(options.manifest.read_bytes())))
     except (OSError, yaml.YAMLError, ValidationError) as fault:
         raise WrongUsage(f"the manifest or the address can't be used: {fault}") from None
-    return _serving(_announced(SlackStandIn(options.port, settings=settings)))
+    await _serving(_announced(SlackStandIn(options.port, settings=settings)))
 
 
-def _serving(work: Coroutine[Any, Any, None]) -> int:
+async def _serving(work: Awaitable[None]) -> None:
     """Serve; a port in use is a readable error."""
     try:
-        asyncio.run(work)
+        await work
     except OSError as fault:
         if fault.errno != errno.EADDRINUSE:
             raise
         raise Failed("the port is in use. Choose another, or 0 for a free one.") from None
-    return exit_codes.DONE
 
 
 def _settings(options: Namespace) -> Settings:

@@ -5,7 +5,6 @@ Only the protocol is on stdout.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from argparse import Namespace
@@ -25,19 +24,15 @@ from cli.console.resources import open_context
 from shared.api.version import VERSION
 from shared.assistants.quoting import NOTICE
 from shared.assistants.session import Assistant, tools
-from shared.settings import Need, Settings, load
+from shared.settings import Need, load
 
 LONGEST_LINE_BYTES = 1_000_000
 INSTRUCTIONS = f"Tools of an email outreach account, which only read. {NOTICE}"
 
 
-def run(options: Namespace) -> int:
+async def run(options: Namespace) -> None:
     """Serve until the client closes stdin."""
-    asyncio.run(_serve(load(config=options.config, needs=(Need.API,))))
-    return exit_codes.DONE
-
-
-async def _serve(settings: Settings) -> None:
+    settings = load(config=options.config, needs=(Need.API,))
     async with AsyncExitStack() as stack:
         contexts = {
             name: await stack.enter_async_context(open_context(settings, workspace))

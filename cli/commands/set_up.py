@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from cli.console.exit_codes import DONE, Failed, WrongUsage
+from cli.console.exit_codes import Failed, WrongUsage
 from cli.console.interactive import attended, must_be_free
 from shared.domain.card import Tone
 from shared.settings import DEFAULT, Settings, SettingsError, load
@@ -50,7 +50,7 @@ TAKEN = ("SLACK_API_URL", "OUTREACH_STATE_DIR")
 """The checks need these, and no question asks for them: they are saved with the answers."""
 
 
-def init(options: Namespace) -> int:
+def init(options: Namespace) -> None:
     """Write the file; one that is there is overwritten only with `--yes`."""
     path: Path = options.file
     must_be_free(path, overwrite=options.yes, option="--yes")
@@ -62,10 +62,9 @@ def init(options: Namespace) -> int:
     with replacing(path) as fresh:
         fresh.write_text(commented_template(values), encoding="utf-8")
     _say("\n".join([f"Wrote {path}.", *steps]))
-    return DONE
 
 
-def manifest(options: Namespace) -> int:
+def manifest(options: Namespace) -> None:
     """Print it for the bot's public address (by default the one in the settings), or for Socket Mode."""
     from bot.slack.manifest import ADDRESS, render
     from bot.slack.manifest import manifest as as_data
@@ -81,7 +80,6 @@ def manifest(options: Namespace) -> int:
         print(json.dumps(as_data(address or ADDRESS, socket_mode=socket_mode), ensure_ascii=False))
     else:
         sys.stdout.write(render(address, socket_mode=socket_mode))
-    return DONE
 
 
 def version() -> str:

@@ -6,14 +6,12 @@ subscription of the same address needs --yes.
 
 from __future__ import annotations
 
-import asyncio
 from argparse import Namespace
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import cast
 from urllib.parse import urlsplit
 
-from cli.console import card_output
 from cli.console.exit_codes import Failed, WrongUsage
 from cli.console.interactive import confirm, stopping
 from cli.console.resources import open_bot_store
@@ -27,7 +25,7 @@ from shared.commands.run import open_client
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns
 from shared.domain.wall_clock import moment
 from shared.records.records import RecordsUnavailable
-from shared.settings import Need, Settings, Workspace, load
+from shared.settings import Need, load
 from shared.store.webhooks import SecretCipher, WebhookSubscriptions
 from shared.text.formats import show_number, show_time
 
@@ -37,7 +35,7 @@ GRACE_SECONDS = 86_400.0
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
-def run(options: Namespace) -> int:
+async def run(options: Namespace) -> Result:
     """Check the command line before anything is asked or opened, then act."""
     if options.action == "create":
         options.events = _event_kinds(options.events)
@@ -46,11 +44,7 @@ def run(options: Namespace) -> int:
         raise WrongUsage("name the subscription: outreach webhooks forget ID. `webhooks list` shows the ids.")
     needs = (Need.API,) if options.action in {"create", "rotate"} else ()
     settings = load(config=options.config, needs=needs)
-    result = asyncio.run(_run(options, settings, settings.workspace(options.workspace)))
-    return card_output.answer(result, options)
-
-
-async def _run(options: Namespace, settings: Settings, workspace: Workspace) -> Result:
+    workspace = settings.workspace(options.workspace)
     name = workspace.name
     async with open_bot_store(settings) as store:
         await store.instance.id()  # it has been written: a secret is shown only once
