@@ -280,7 +280,7 @@ _ALL = (
         "import",
         DATA,
         "Add leads from a CSV file to a sequence, and continue after an interruption",
-        "cli.bulk.import_command:run",
+        "cli.bulk.commands:import_leads",
         (
             value("file", "FILE", "CSV with any delimiter", type=path),
             value("--to", "SEQUENCE", SEQUENCE, required=True),
@@ -307,7 +307,7 @@ _ALL = (
         "export",
         DATA,
         "Export leads to a CSV or JSON lines file",
-        "cli.bulk.export_command:run",
+        "cli.bulk.commands:export_leads",
         (
             value("file", "FILE", "file ending in .csv or .jsonl (-: stdout)", type=path),
             flag("--force", "overwrite an existing file"),

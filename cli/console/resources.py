@@ -22,6 +22,8 @@ from shared.records.records import RecordsUnavailable
 from shared.text.tokenize import join
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from pydantic import SecretStr
 
     from bot.slack.directory import UserDirectory
@@ -119,6 +121,18 @@ def _as_unavailable() -> Iterator[None]:
         if isinstance(fault, OSError):
             reason = exit_codes.os_error_text(fault)
         raise RecordsUnavailable(f"The bot's database can't be used: {reason}") from fault
+
+
+@contextlib.asynccontextmanager
+async def open_service(options: Namespace) -> AsyncIterator[tuple[Settings, Workspace, OutreachClient]]:
+    """The settings, the workspace that the command line names, and its client."""
+    from shared.commands.run import open_client
+    from shared.settings import Need, load
+
+    settings = load(config=options.config, needs=(Need.API,))
+    workspace = settings.workspace(options.workspace)
+    async with open_client(settings, workspace) as client:
+        yield settings, workspace, client
 
 
 @contextlib.asynccontextmanager

@@ -1,7 +1,11 @@
-"""`outreach import FILE.csv --to SEQUENCE`: shows how the file is read, sends its rows, and shows the result.
+"""`outreach import FILE.csv --to SEQUENCE` and `outreach export FILE`.
 
-The report is the progress too, so that an import continues after any interruption. While it goes on, the report is in the
-state folder: a row stands in it once its outcome is known. What was under way is sent again: the service skips what it has.
+An import shows how the file is read, sends its rows, and shows the result. The report is the progress too, so that it
+continues after any interruption. While it goes on, the report is in the state folder: a row stands in it once its outcome
+is known. What was under way is sent again: the service skips what it has.
+
+An export writes every lead, or those of a sequence or status, to a CSV or JSON lines file, or to stdout: completely or not
+at all. A CSV file needs its titles first and the custom fields are known last, so the leads are gathered on disk before.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ import hashlib
 import json
 import os
 import sys
+import tempfile
 from argparse import Namespace
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -21,23 +26,26 @@ from functools import partial
 from io import StringIO
 from itertools import chain, count, islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple
+from types import SimpleNamespace
+from typing import IO, NamedTuple
 
 from cli.bulk.lead_file import DELIMITERS, Batch, LeadFile, LeadRow, read_lead_file
 from cli.console import card_output
-from cli.console.exit_codes import Failed, Interrupted, print_error
-from cli.console.interactive import attended, confirm, progress_bar, stopping
+from cli.console.exit_codes import Failed, Interrupted, WrongUsage, print_error
+from cli.console.interactive import attended, confirm, must_be_free, progress_bar, stopping
+from cli.console.resources import named_sequence, open_service, record
 from shared.api.errors import InvalidRequest, OutreachError
+from shared.api.models import AddResult
+from shared.api.pace import Priority
 from shared.commands.base import Result
+from shared.commands.leads import STANDARD, record_of
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns, number
 from shared.storage.private_file import make_private_folder, replacing
-from shared.text.csv_cells import guarded
+from shared.text.csv_cells import csv_cell, guarded
 from shared.text.formats import clip, show_number
+from shared.text.sanitize import visible_json, visible_lines
 
-if TYPE_CHECKING:
-    from shared.api.models import AddResult
-
-AddLeads = Callable[[Sequence[dict[str, str]]], Awaitable["AddResult"]]
+AddLeads = Callable[[Sequence[dict[str, str]]], Awaitable[AddResult]]
 
 OUTCOMES = ("added", "skipped", "refused", "unknown")
 HEADING = b"row,email,outcome,reason\r\n"
@@ -45,11 +53,13 @@ SENT = "sent"
 """A line of the journal that begins with it is no row of the report, and has the last row that was sent."""
 REQUESTS_AT_ONCE = 8
 """Enough for 10 requests a second while each takes up to 0.8 s."""
+STDOUT = "-"
+FORMATS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 EXAMPLES = 10
 """Rows that a dry run shows of those that can't be sent."""
 
 
-async def run(options: Namespace) -> Result:
+async def import_leads(options: Namespace) -> Result:
     """Import the file, or with `--dry-run` only say what would be sent."""
     file = read_lead_file(options.file, encoding=options.encoding, pairs=options.pairs)
     # On stderr, so that stdout has the result alone, also with `--json`.
@@ -58,17 +68,9 @@ async def run(options: Namespace) -> Result:
 
 
 async def _import(options: Namespace, file: LeadFile) -> Result:
-    # Late: a dry run needs neither settings nor the client.
-    from cli.console.resources import named_sequence, record
-    from shared.api.pace import Priority
-    from shared.commands.run import open_client
-    from shared.settings import Need, load
-
-    settings = load(config=options.config, needs=(Need.API,))
-    workspace = settings.workspace(options.workspace)
     if options.report and options.report.exists():
         raise Failed(f"{options.report} already exists. Use another file with --report.")
-    async with open_client(settings, workspace) as client:
+    async with open_service(options) as (settings, workspace, client):
         sequence = await named_sequence(client, options.to, command=("import", str(options.file), "--to"))
         add = partial(client.add_leads, sequence.id, priority=Priority.BULK)
         target = (workspace.base_url, workspace.name, sequence.id)
@@ -323,3 +325,65 @@ def _tone(usable: int, refused: int) -> Tone:
     if not usable:
         return Tone.BAD
     return Tone.WARN if refused else Tone.GOOD
+
+
+async def export_leads(options: Namespace) -> None:
+    """Write the file and say on stderr how many leads it holds."""
+    target: Path = options.file
+    form = options.format or FORMATS.get(target.suffix.lower())
+    if form is None:
+        raise WrongUsage(f"name the format for {target}: --format csv or --format jsonl")
+    folder = None if str(target) == STDOUT else target.parent
+    if folder:
+        if not folder.is_dir():
+            raise Failed(f"no such folder: {folder}")
+        # Before the service is asked: a long export must not fail at its last step.
+        must_be_free(target, overwrite=options.force, option="--force")
+    # Without a name and for its owner alone; beside the file, where there is space for a second one.
+    # A lead's text may hold half a character, a lone surrogate, which no UTF-8 file takes: it is replaced.
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace", dir=folder) as gathered:
+        count, titles = await _gather(options, gathered)
+        gathered.seek(0)
+        lines = _table(gathered, titles) if form == "csv" else gathered
+        if not folder:
+            for line in lines:
+                card_output.write_data(line, visible_lines if form == "csv" else visible_json)
+            return
+        with (
+            replacing(target) as fresh,
+            fresh.open("w", encoding="utf-8", errors="replace", newline="") as file,
+        ):
+            file.writelines(lines)
+    print(f"Wrote {count:,} leads to {target}.", file=sys.stderr)
+
+
+async def _gather(options: Namespace, gathered: IO[str]) -> tuple[int, list[str]]:
+    """Write a line of JSON for each lead; gives their count and the names of all their fields."""
+    titles, count = dict.fromkeys(STANDARD), 0
+    async with open_service(options) as (_settings, _workspace, client):
+        sequence_id = None
+        if options.sequence:
+            command = ("export", str(options.file), "--sequence")
+            sequence_id = (await named_sequence(client, options.sequence, command=command)).id
+        pages = client.iter_pages(sequence_id=sequence_id, status=options.status, priority=Priority.BULK)
+        with stopping() as stop, progress_bar() as show:
+            async for page in pages:
+                for lead in page.items:
+                    record = record_of(lead)
+                    titles |= dict.fromkeys(record)
+                    gathered.write(json.dumps(record, ensure_ascii=False) + "\n")
+                count += len(page.items)
+                show(count)
+                # What was gathered has no name on the disk, so nothing is left to clean up.
+                if stop.is_set():
+                    raise Interrupted("stopped, so no file was written")
+    return count, list(titles)
+
+
+def _table(gathered: IO[str], titles: list[str]) -> Iterator[str]:
+    row = csv.writer(SimpleNamespace(write=lambda line: line)).writerow  # which gives back what was written
+    yield row(list(map(csv_cell, titles)))
+    for line in gathered:
+        record = json.loads(line)
+        # A spreadsheet would run what a lead has written as a formula.
+        yield row([csv_cell(record.get(title)) for title in titles])
