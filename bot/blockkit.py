@@ -156,6 +156,11 @@ def read_person(text: str) -> str:
     return mention[1] if mention else name and f"@{name}"
 
 
+def is_user(name: str) -> bool:
+    """True if it is the id of a person, whom a message can mention."""
+    return name.startswith(("U", "W"))
+
+
 _KINDS: dict[str, type[Any]] = {
     "alert": OnAlert,
     "answer": Confirm,

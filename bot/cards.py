@@ -23,7 +23,19 @@ from pydantic import PlainValidator, TypeAdapter
 from pydantic_core import to_json
 
 from bot import blockkit
-from bot.blockkit import ACK, DETAILS, LEAD, LOOKS, MENU, Message, OnAlert, Perform, read_value, write_value
+from bot.blockkit import (
+    ACK,
+    DETAILS,
+    LEAD,
+    LOOKS,
+    MENU,
+    Message,
+    OnAlert,
+    Perform,
+    is_user,
+    read_value,
+    write_value,
+)
 from shared.api.event_kinds import DNS, kind_of
 from shared.api.events import Event
 from shared.api.models import Inbox
@@ -51,7 +63,6 @@ from shared.text.formats import clip, show_number, show_some, show_span
 from shared.text.links import answer_link as mail_address
 from shared.text.links import lead_link
 from shared.text.quotations import without_quotation
-from shared.text.slack_ids import is_user
 
 LATE = "arrived late (no webhook)"
 TITLE_CHARACTERS, NAME_CHARACTERS, LISTED_CHARACTERS = 150, 100, 120

@@ -30,6 +30,7 @@ from bot.blockkit import (
     Perform,
     ShowSample,
     channels_in,
+    is_user,
     read_line,
     read_person,
     with_channel_names,
@@ -71,7 +72,6 @@ from shared.store import Store
 from shared.store.alerts import Trace
 from shared.store.audit import Verdict
 from shared.text.formats import clip, show_span
-from shared.text.slack_ids import is_user
 from shared.text.tokenize import join, parse_duration
 
 REASONS = ("not a fit", "wrong person", "no budget", "bad timing", "already a customer")

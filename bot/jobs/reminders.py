@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from bot.blockkit import ACK, OnAlert
+from bot.blockkit import ACK, OnAlert, is_user
 from bot.cards import LABELS, PLAIN_CARDS, CardSettings, about, reply_card, span, write_note
 from bot.delivery import Routes
 from shared.commands.replies import Replies
@@ -26,7 +26,6 @@ from shared.store.messages import INCIDENT, PlannedPost
 from shared.store.people import Candidates
 from shared.store.post_kinds import NOTE, TURN, UNACKNOWLEDGED, UNFINISHED
 from shared.text.formats import clip, show_number, show_some, show_span
-from shared.text.slack_ids import is_user
 
 TOGETHER = 5
 """More reminders than this in one channel at once become one message."""

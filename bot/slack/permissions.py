@@ -14,6 +14,7 @@ from typing import Any
 
 from shared.commands import COMMANDS, Role
 from shared.domain.card import Card, Tone
+from shared.domain.roles import INCLUDED
 from shared.frozen import frozen
 from shared.settings import MEMBERS, Roles
 
@@ -96,7 +97,7 @@ class Standing:
     def role(self) -> Role:
         """The person's role, as far as the channel's limit goes."""
         granted, limit = self._granted, self.rules.channels.get(self.channel)
-        return limit if isinstance(limit, Role) and granted.includes(limit) else granted
+        return limit if isinstance(limit, Role) and limit in INCLUDED[granted] else granted
 
     @property
     def _granted(self) -> Role:
@@ -135,7 +136,7 @@ class Standing:
         if is_limited or not reads:
             return False
         wanted = self.rules.commands.get(name, {needed.value})
-        return any(self.role.includes(role) for role in Role if role.value in wanted)
+        return not INCLUDED[self.role].isdisjoint(wanted)
 
     def refusal(self, name: str, *, act: str = "") -> Card:
         """Explain why not; `act` is the word that they used, where it isn't the command's name."""

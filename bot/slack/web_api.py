@@ -21,11 +21,10 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from slack_sdk.webhook import WebhookResponse
 
-from bot.blockkit import plainer
+from bot.blockkit import is_user, plainer
 from bot.telemetry import metrics
 from shared.api.pace import boot_time
 from shared.api.transport import describe_network_error
-from shared.text.slack_ids import is_user
 
 POST = "chat.postMessage"
 NO_UNFURL = {"unfurl_links": False, "unfurl_media": False}

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .event_kinds import EVENTS
-from .messages import parse_json
-from .values import as_count, as_object, as_text, as_word, first
+from .values import as_count, as_object, as_text, as_word, first, parse_json
 
 SIGNATURE_HEADER = "X-Service-Signature"
 PROBE_SIGNATURE = "0" * 64

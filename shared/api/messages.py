@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from .errors import (
     Unauthorized,
     Uncertain,
 )
-from .values import as_text, first
+from .values import as_text, first, parse_json
 
 LONGEST_MESSAGE = 300
 NOTHING_DONE = (501, 503)
@@ -28,7 +27,6 @@ NOTHING_DONE = (501, 503)
 LATER = (408, 425)
 """Refusals that are really a request to come again."""
 
-SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 KEY = re.compile(r"[\x21-\x7e]+")
 BASE_URL = re.compile(r"https?://[^\s/@?#]+(/[^\s@?#]*)?/v1")
@@ -128,27 +126,6 @@ def decipher(reply: Reply, request: Request) -> Any:
         if not request.needs_body:
             return None
         raise _broken("returned invalid or incomplete JSON.", reply, request) from None
-
-
-def parse_json(body: bytes) -> Any:
-    """JSON in UTF-8, with or without BOM; raises ValueError for anything else, also for nesting or digits without end.
-
-    Lone surrogates, which can't be encoded, are replaced.
-    """
-    text = body.decode("utf-8-sig")
-    try:
-        value = json.loads(text)
-        return _encodable(value) if SURROGATE.search(text) else value
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-
-
-def _encodable(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, dict):
-        return {_encodable(key): _encodable(inner) for key, inner in value.items()}
-    return [_encodable(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _broken(what: str, reply: Reply, request: Request) -> OutreachError:

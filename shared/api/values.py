@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -20,7 +21,29 @@ LONGEST_INDEX = 10
 """Digits of a place in a list."""
 
 GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
+
+
+def parse_json(body: bytes) -> Any:
+    """JSON in UTF-8, with or without BOM; raises ValueError for anything else, also for nesting or digits without end.
+
+    Lone surrogates, which can't be encoded, are replaced.
+    """
+    text = body.decode("utf-8-sig")
+    try:
+        value = json.loads(text)
+        return _encodable(value) if SURROGATE.search(text) else value
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(inner) for key, inner in value.items()}
+    return [_encodable(inner) for inner in value] if isinstance(value, list) else value
 
 
 def as_text(value: Any) -> str | None:

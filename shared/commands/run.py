@@ -37,7 +37,7 @@ from shared.commands.base import (
 from shared.commands.sequences import Match, resolve_sequence
 from shared.commands.undo import UNDO, UndoChange
 from shared.domain.card import Button, Card, Tone
-from shared.domain.roles import Role
+from shared.domain.roles import INCLUDED, Role
 from shared.domain.snapshot import service_day
 from shared.frozen import frozen
 from shared.records.audit import Actor, AuditEntry
@@ -118,7 +118,7 @@ class CommandContext:
     """Says if the reader may know of a channel; private ones are for their members."""
 
     def allows(self, command: Command) -> bool:
-        return self.role.includes(command.role) if self.permits is None else self.permits(command)
+        return command.role in INCLUDED[self.role] if self.permits is None else self.permits(command)
 
     def show(self, at: datetime) -> str:
         """A moment as the reader reads it."""

@@ -12,6 +12,10 @@ class Role(StrEnum):
     OPERATOR = "operator"
     ADMIN = "admin"
 
-    def includes(self, other: Role) -> bool:
-        order = list(Role)
-        return order.index(self) >= order.index(other)
+
+INCLUDED = {
+    Role.READER: frozenset({Role.READER}),
+    Role.OPERATOR: frozenset({Role.READER, Role.OPERATOR}),
+    Role.ADMIN: frozenset(Role),
+}
+"""The roles that each role includes."""

@@ -25,15 +25,11 @@ class Actor:
 
     name: str
     id: str = ""
+    """The id of a user of Slack; where there is none, the name tells who it is."""
     face: str = "shell"
     channel: str = ""
     via: str = ""
     """`assistant` where an assistant reads in this name."""
-
-    @property
-    def key(self) -> str:
-        """The id of a user of Slack, or a name where there is none."""
-        return self.id or self.name
 
     @property
     def shown(self) -> str:

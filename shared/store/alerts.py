@@ -34,7 +34,7 @@ from shared.store.facts import TIMES
 from shared.store.jobs import REMIND, Job
 from shared.store.messages import Planned, PlannedPost
 from shared.store.messages import State as PostState
-from shared.store.people import Candidates, Turn, take
+from shared.store.people import NO_TURN, Candidates, Turn, take
 from shared.store.post_kinds import ALERT, TRACE, TURN, UNACKNOWLEDGED, UNFINISHED
 from shared.store.rows import ALERT_ROWS, COLUMNS, OWN, alert_of, read_alerts
 
@@ -240,14 +240,14 @@ class Alerts(Repository):
         alert is changed only if the colleague is `instead_of`: whoever was faster keeps what they did.
         """
         owner = person or actor
-        taken = (_c.claimed_by == instead_of) & (_c.claimed_by != owner.key)
+        taken = (_c.claimed_by == instead_of) & (_c.claimed_by != (owner.id or owner.name))
         whose: Mapping[str, sa.ColumnElement[bool]] = {
             "takeover": taken,
             "assign": taken,
             "reopen": sa.true(),
             "wake": _c.snoozed_until.is_not(None),  # nobody loses anything, and there may be no reminder
         }
-        mine = _c.claimed_by.in_(("", actor.key, instead_of))
+        mine = _c.claimed_by.in_(("", actor.id or actor.name, instead_of))
         which = sa.or_(*(IN_STATE[state] for state in states_for(verb))) & whose.get(verb, mine)
         values = _values(tx, verb, actor, owner=owner, until=until, reason=reason)
         before = find(tx, alert) if trace else None
@@ -276,7 +276,7 @@ class Alerts(Repository):
     @writes
     def expect_visit(self, tx: Transaction, alert: str, actor: Actor) -> bool:
         """Have the next visit of who clicked `Claim & reply` open their mail program; False if it isn't theirs."""
-        own = (_c.id == alert) & (_c.claimed_by == actor.key) & IN_STATE[State.CLAIMED]
+        own = (_c.id == alert) & (_c.claimed_by == (actor.id or actor.name)) & IN_STATE[State.CLAIMED]
         return tx.update(alerts, own, mail_until=tx.now + MAIL_SECONDS) == 1
 
     @writes
@@ -398,7 +398,7 @@ def _values(
     """The values that an act gives an alert that allows it."""
     snoozed = {"snoozed_until": until, "snoozed_name": actor.name, "snoozed_by": actor.id}
     claimed = {
-        "claimed_by": owner.key,
+        "claimed_by": owner.id or owner.name,
         "claimed_name": owner.name,
         "claimed_at": tx.now,
         "assigned_name": "",
@@ -423,7 +423,7 @@ def _values(
         "assigned_name": "",
         # Its next turn is someone else's, and begins at once.
         "passed": sa.func.trim(_c.passed + " " + _c.claimed_by),
-        **Turn().columns,
+        **NO_TURN,
         **_NOT_SNOOZED,
         **_unclaimed(tx, which=_IS_CLAIMABLE),
     }
@@ -435,7 +435,7 @@ def _values(
         "worked_since": tx.now,
         "claim_nudges": 0,
         "passed": "",
-        **Turn().columns,
+        **NO_TURN,
         **_unclaimed(tx),
     }
     values: Mapping[str, dict[str, Any]] = {

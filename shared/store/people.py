@@ -55,6 +55,9 @@ class Turn:
         return {"owner": self.owner, "owner_name": self.name}
 
 
+NO_TURN = Turn().columns
+
+
 def take(tx: Transaction, candidates: Candidates, *, passed: Collection[str] = ()) -> Turn:
     """Choose the next turn and write it down; it is nobody's where all are away or had it before."""
     away = {absence.key for absence in _absences(tx)}
@@ -77,7 +80,7 @@ class Turns(Repository):
         facts.put(tx, ABSENCE, person.id, {"name": person.name}, at=until)
         mine = (alerts.c.owner == person.id) & alerts.c.turn_ends_at.is_not(None)
         passed = sa.func.trim(alerts.c.passed + " " + alerts.c.owner)
-        over = sa.update(alerts).where(mine).values(turn_ends_at=tx.now, passed=passed, **Turn().columns)
+        over = sa.update(alerts).where(mine).values(turn_ends_at=tx.now, passed=passed, **NO_TURN)
         jobs.put(tx, jobs.REMIND, *tx.scalars(over.returning(alerts.c.id)), how="sooner")
 
     @writes
