@@ -15,7 +15,7 @@ from bot.slack.permissions import SHOWN, Person, Reach, Standing
 from shared.api.client import OutreachClient
 from shared.api.pace import Priority
 from shared.api.transport import Transport
-from shared.commands import Command, Invocation, Role
+from shared.commands import Invocation, Role
 from shared.commands.base import HERE, Arguments, InChannel
 from shared.commands.pause import Pause
 from shared.commands.run import CommandContext, open_client
@@ -222,8 +222,8 @@ class Caller(Standing):
         fitting = [other for other in open_here if wanted is None or wanted.casefold() == other.casefold()]
         return replace(asked, workspace=fitting[0]) if fitting else None
 
-    async def refuse(self, command: Command, line: str, workspace: str | None) -> Answer:
-        """Record the refusal of a line, and explain it."""
+    async def refuse(self, name: str, line: str, workspace: str | None, *, act: str = "") -> Answer:
+        """Record the refusal of a line, and explain it; `act` is the word that they used."""
         contexts = self.access.contexts
         entry = AuditEntry(
             at=datetime.now(UTC),
@@ -235,4 +235,4 @@ class Caller(Standing):
             effect="refused",
         )
         await contexts.store.records.record(entry)
-        return Answer(card=self.refusal(command.name))
+        return Answer(card=self.refusal(name, act=act))

@@ -115,9 +115,10 @@ class AlertActions:
 
     async def perform(self, asked: OnAlert, caller: Caller) -> Answer:
         """The answer, which only this person sees."""
-        if not caller.may(CLAIM):
-            return Answer(card=caller.refusal(CLAIM, act=asked.verb))
         alert = await self.store.alerts.find(asked.alert)
+        if not caller.may(CLAIM):
+            workspace = alert.workspace if alert else None
+            return await caller.refuse(CLAIM, asked.line, workspace, act=asked.verb)
         if alert is None:
             return Answer(card=GONE)
         if asked.verb == ACK:
@@ -662,14 +663,13 @@ class CommandDispatcher:
         names |= zip(unnamed, told, strict=True)
         return replace(answer, card=with_channel_names(answer.card, names))
 
-    async def form_refusal(self, verb: str, asker: Asker) -> Card | None:
-        """The refusal of this command's form, which shows workspaces and sequences; None if the person may open it."""
+    async def caller_in_time(self, asker: Asker) -> Caller:
+        """The person who asks for a form, which shows workspaces and sequences; where Slack is slow, an unknown one."""
         try:
             person = await asyncio.wait_for(self._directory.find(asker.user), PERSON_SECONDS)
         except TimeoutError:
             person = Person(id=asker.user, name=asker.user, is_known=False)
-        caller = self._access.of(person, asker.channel)
-        return None if caller.may(verb) else caller.refusal(verb)
+        return self._access.of(person, asker.channel)
 
     async def _act(self, asked: Action, caller: Caller) -> Answer:  # noqa: PLR0911 # a kind of action each
         match asked:
@@ -684,7 +684,7 @@ class CommandDispatcher:
                 return await self._confirm(asked, caller)
             case Perform(act=act):
                 if not caller.may(act.verb):
-                    return await caller.refuse(COMMANDS[act.verb], act.line, asked.workspace)
+                    return await caller.refuse(act.verb, act.line, asked.workspace)
                 context = caller.context(asked.workspace)
                 return await self._changed(await carry_out(act, context), context)
             case Cancel():
@@ -697,7 +697,7 @@ class CommandDispatcher:
 
     async def _typed(self, line: str, caller: Caller) -> Answer:
         if named := read_named(line):
-            return await self._on_named(named, caller)
+            return await self._on_named(named, line, caller)
         try:
             action = read_line(line)
         except UsageError as error:
@@ -706,19 +706,24 @@ class CommandDispatcher:
             raise
         return await self._act(action, caller)
 
-    async def _on_named(self, asked: NamedReply, caller: Caller) -> Answer:
+    async def _on_named(self, asked: NamedReply, line: str, caller: Caller) -> Answer:
         """Act on the one reply that fits a name; several are offered, and nothing changes."""
         if not caller.may(CLAIM):
-            return Answer(card=caller.refusal(CLAIM, act=asked.verb))
+            return await caller.refuse(CLAIM, line, asked.workspace, act=asked.verb)
         listing = invocation(Replies(), workspace=asked.workspace)
         readable = await caller.readable(listing)
         if readable is None:
-            return await caller.refuse(listing.command, listing.line, asked.workspace)
+            return await caller.refuse(listing.command.name, listing.line, asked.workspace)
         workspace, user = caller.context(readable.workspace).workspace.name, caller.person.id
         # Also of those done lately, so that a whole name of theirs isn't the beginning of another's.
         read = self._store.alerts.candidates
         known = [one for done in (False, True) for one in await read(workspace, user, done=done)]
         meant = fitting(asked, known, user)
+        lead, _, last = asked.name.rpartition(" ")
+        if asked.verb == ASSIGN and lead and not (meant or asked.person):
+            # `assign ada ben`: a whole text that names no reply ends with the person.
+            asked = replace(asked, name=lead, person=read_person(last))
+            meant = fitting(asked, known, user)
         if len(meant) == 1:
             return await self._alert_actions.perform(asked.act_on(meant[0]), caller)
         if meant:
@@ -736,7 +741,7 @@ class CommandDispatcher:
         if asked.verb == LEAD:
             return await self._command(looking, caller)
         if await caller.readable(looking) is None:
-            return await caller.refuse(looking.command, looking.line, looking.workspace)
+            return await caller.refuse(looking.command.name, looking.line, looking.workspace)
         described = self._cards.on_card(alert)
         return Answer(card=details_card(described))
 
@@ -747,7 +752,7 @@ class CommandDispatcher:
             asked = replace(asked, arguments=located, line=located.line)
         readable = await caller.readable(asked)
         if readable is None:
-            return await caller.refuse(asked.command, asked.line, asked.workspace)
+            return await caller.refuse(asked.command.name, asked.line, asked.workspace)
         if isinstance(located, Card):
             return Answer(card=located)
         return await self._run(readable, caller)
@@ -819,7 +824,7 @@ class CommandDispatcher:
             return Answer(card=_NOT_CONFIRMED[Verdict.UNKNOWN], settles=True)
         act: Act = acts[asked.choice]
         if not caller.may(act.verb):
-            return await caller.refuse(COMMANDS[act.verb], line, question.workspace)
+            return await caller.refuse(act.verb, line, question.workspace)
         # Taken before it is carried out: of two taps at once, one carries it out.
         if not await kept.take(asked.nonce):
             return Answer(card=_NOT_CONFIRMED[Verdict.GIVEN], settles=True)

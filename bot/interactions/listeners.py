@@ -262,14 +262,16 @@ class Listeners(AsyncMiddleware):
 
     async def _open_form(self, asked: OpenForm, origin: Origin) -> None:
         """A command's empty form, while the trigger of the click is valid."""
-        refusal: Card | None = UNKNOWN  # a button of an older version
-        if asked.verb in FORMS:
-            refusal = await self._dispatcher.form_refusal(asked.verb, origin)
-        if refusal:
-            await self._answers.open_modal(origin, refusal)
-        else:
+        if asked.verb not in FORMS:  # a button of an older version
+            await self._answers.open_modal(origin, UNKNOWN)
+            return
+        caller = await self._dispatcher.caller_in_time(origin)
+        if caller.may(asked.verb):
             view = self._form(asked.verb, origin.channel, asked.workspace)
             await self._slack.call("views.open", trigger_id=origin.trigger, view=view)
+        else:
+            refused = await caller.refuse(asked.verb, asked.verb, asked.workspace or None)
+            await self._answers.open_modal(origin, refused.card)
 
     async def _choose_workspace(self, body: Body, origin: Origin) -> None:
         """Another workspace is chosen in a form."""
@@ -310,7 +312,7 @@ class Listeners(AsyncMiddleware):
         name = forms.metadata_of(view, forms.WORKSPACE)
         workspace = self._contexts.workspace_or_own(name, channel=origin.channel)
         try:
-            if await self._dispatcher.form_refusal(verb, origin):
+            if not (await self._dispatcher.caller_in_time(origin)).may(verb):
                 return []
             async with asyncio.timeout(CHOICES_SECONDS):
                 sequences = await self._cache.read("list_sequences", workspace)

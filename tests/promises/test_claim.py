@@ -165,7 +165,10 @@ async def test_an_act_that_names_no_reply_asks_which(team: Team, line: str) -> N
     assert "is interested" in (await team.present(card)).title
 
 
-@pytest.mark.parametrize(("line", "has"), [("assign Ada to ben", "@ben"), ("assign Ada to me", "@ann")])
+@pytest.mark.parametrize(
+    ("line", "has"),
+    [("assign Ada to ben", "@ben"), ("assign Ada to me", "@ann"), ("assign Ada ben", "@ben")],
+)
 async def test_a_reply_is_assigned_by_a_plain_name(team: Team, line: str, has: str) -> None:
     card = await posted(team)
     await team.act("user", user="cleo", deleted=True)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.kit import Team
+from tests.kit import Team, interested
 from tests.kit.team import ALERTS, SALES, data_of
 
 NAME = "Fintech ops leaders"
@@ -59,6 +59,18 @@ async def test_who_became_a_guest_cannot_confirm_and_can_once_a_member_again(tea
     await team.restart()
     await team.click(question, question.buttons[0], user="cleo")
     await team.until(lambda: team.account.is_paused(NAME))
+
+
+async def test_a_refused_act_and_a_refused_form_are_in_the_audit_log(team: Team) -> None:
+    await team.install()
+    await team.deliver(interested("Ada"))
+    await team.click(await team.card("Ada"), "Claim", user="gus")
+    await team.ask("release Ada", user="gus")
+    await team.act("shortcut", callback_id="pause_form", user="gus", wait=5)
+    log = data_of(await team.ask("audit"))
+    assert all(line in log for line in ("claim al_", "release Ada", "slack · pause"))
+    assert log.count("refused: role") == 3
+    assert "Claim" in (await team.card("Ada")).buttons
 
 
 async def test_people_of_other_organizations_read_nothing_by_default(team: Team) -> None:
