@@ -12,7 +12,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from tests.bot.harness import BotHarness, bot_process, interested, open_harness
+from tests.kit.bot import BotHarness, bot_process, interested, open_harness
 from tests.kit.team import HASTE
 from tests.kit.waiting import until
 

@@ -19,7 +19,7 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from tests.bot.harness import BotHarness, bot_inside, bot_process, interested, open_harness
+from tests.kit.bot import BotHarness, bot_inside, bot_process, interested, open_harness
 from tests.kit.team import HASTE
 from tests.kit.waiting import until
 

@@ -21,7 +21,7 @@ from sandbox.slack.model import Channel
 from shared.records.records import Subscription
 from shared.storage.database import parse_url
 from shared.store import open_store
-from tests.bot.harness import BotHarness, bot_process, interested, open_harness
+from tests.kit.bot import BotHarness, bot_process, interested, open_harness
 from tests.kit.clock import moment
 from tests.kit.databases import migrated_file
 from tests.kit.ports import free_port

@@ -16,7 +16,7 @@ from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
 from sandbox.slack.settings import Settings
 from tests.e2e.browser import chromium
-from tests.shared.harness import NOW
+from tests.kit.commands import NOW
 from tools.pictures.dashboard import recording
 from tools.pictures.slack import Shown
 

@@ -22,7 +22,7 @@ from shared.domain.card import Card, Fact
 from shared.domain.health import roll_up
 from shared.records.audit import Actor, AuditEntry, Before
 from shared.store.history import UnclaimedReplies
-from tests.shared.harness import NOW
+from tests.kit.commands import NOW
 
 SENT = "Q3 Founders"
 

@@ -20,7 +20,7 @@ from shared.store.db import schema
 from shared.store.db.engine import Transaction
 from shared.store.deliveries import Arrival
 from shared.store.messages import PlannedPost, put_paint
-from tests.bot.harness import CHANNEL, BotHarness, bot_inside, bot_process, interested, open_harness
+from tests.kit.bot import CHANNEL, BotHarness, bot_inside, bot_process, interested, open_harness
 from tests.kit.team import HASTE
 from tests.kit.waiting import until
 

@@ -9,7 +9,7 @@ from bot.runtime import DeliverySignals
 from shared.store import Store
 from shared.store.db.schema import deliveries
 from shared.store.deliveries import Arrival
-from tests.bot.harness import interested
+from tests.kit.bot import interested
 
 
 class Routing:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from sandbox.slack import seed
 from shared.store.messages import redraw
-from tests.bot.harness import CHANNEL, BotHarness, interested
+from tests.kit.bot import CHANNEL, BotHarness, interested
 from tests.kit.waiting import until
 
 CARDS = 40

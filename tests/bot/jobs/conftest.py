@@ -14,7 +14,7 @@ from shared import settings as shared_settings
 from shared.domain.wall_clock import DAY
 from shared.store import Store
 from tests.bot.jobs.guarded_workspace import GuardedWorkspace
-from tests.bot.manual_clock import CHANNEL, ManualClock, arrive
+from tests.kit.manual_clock import CHANNEL, ManualClock, arrive
 from tests.kit.scripted import BASE, ScriptedAccount
 
 

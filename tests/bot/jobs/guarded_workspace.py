@@ -15,8 +15,8 @@ from shared.guardrails.rule import SHIPPED
 from shared.records.audit import AuditEntry
 from shared.records.guardrails import StoredRule, Switch
 from shared.store import Store
-from tests.bot.due import evaluate
-from tests.bot.manual_clock import MINUTE, ManualClock, arrive, post_all
+from tests.kit.due import evaluate
+from tests.kit.manual_clock import MINUTE, ManualClock, arrive, post_all
 from tests.kit.scripted import ScriptedAccount
 
 ACTS = "pause sequence when bounces > 5% of at least 50 sends in 24h"

@@ -18,9 +18,9 @@ from shared.records.records import Subscription
 from shared.settings.sections import DnsSection, Routing
 from shared.store import Store, jobs
 from shared.store.messages import Post
-from tests.bot.due import claim_repaints, do_due, due_domain
-from tests.bot.manual_clock import CHANNEL, HOUR, MINUTE, ManualClock, post_all, routes
 from tests.kit.dns_server import DnsServer, running
+from tests.kit.due import claim_repaints, do_due, due_domain
+from tests.kit.manual_clock import CHANNEL, HOUR, MINUTE, ManualClock, post_all, routes
 from tests.pure.domain_health.zones import DOMAIN, GOOD, Zones, txt
 
 SECOND = f"{DOMAIN}. TXT {txt('v=spf1 include:_spf.mailer.example ~all')}"

@@ -15,9 +15,9 @@ from shared.domain.card import Card
 from shared.records.guardrails import Switch
 from shared.records.records import RecordsUnavailable
 from shared.store.db.schema import posts
-from tests.bot.due import evaluate
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
-from tests.bot.manual_clock import CHANNEL, HOUR, MINUTE
+from tests.kit.due import evaluate
+from tests.kit.manual_clock import CHANNEL, HOUR, MINUTE
 
 BOTH = "pause domain when bounces > 5 in 24h"
 

@@ -14,7 +14,7 @@ from bot.commands.context import CommandContexts
 from bot.jobs.polls import PAGES, Reconciler
 from shared import settings as shared_settings
 from shared.store import Store, open_store
-from tests.bot.manual_clock import CHANNEL, ManualClock, routes
+from tests.kit.manual_clock import CHANNEL, ManualClock, routes
 from tests.kit.scripted import BASE, ScriptedAccount
 
 

@@ -11,8 +11,8 @@ from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from shared.store.jobs import REMIND
 from shared.store.messages import Post
-from tests.bot.harness import interested
-from tests.bot.manual_clock import (
+from tests.kit.bot import interested
+from tests.kit.manual_clock import (
     ANN,
     HOUR,
     MINUTE,

@@ -11,9 +11,9 @@ from shared.records.audit import Actor
 from shared.settings.sections import AlertPolicy, Rota, Routing
 from shared.store import Store
 from shared.store.messages import Post
-from tests.bot.due import claim_repaints
-from tests.bot.harness import interested
-from tests.bot.manual_clock import CHANNEL, MINUTE, NO_REMINDERS, ManualClock, arrive, look, post_all, sweep
+from tests.kit.bot import interested
+from tests.kit.due import claim_repaints
+from tests.kit.manual_clock import CHANNEL, MINUTE, NO_REMINDERS, ManualClock, arrive, look, post_all, sweep
 
 ANN, BEN, CLEO = "U0ANN00001", "U0BEN00002", "U0CLEO0003"
 NAMES = {ANN: "ann", BEN: "ben", CLEO: "cleo"}

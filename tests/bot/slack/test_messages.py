@@ -17,7 +17,7 @@ from sandbox.slack import seed
 from shared.api.pace import boot_time
 from shared.domain.card import Card
 from shared.store.messages import Look, NotSent, Sent, Unknown
-from tests.bot.harness import CHANNEL, BotHarness, open_harness
+from tests.kit.bot import CHANNEL, BotHarness, open_harness
 from tests.kit.clock import moment
 
 WORDS = Message(text="Ada is interested", blocks=[])

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.bot.harness import BotHarness
+from tests.kit.bot import BotHarness
 from tests.kit.clock import moment
 
 HOSTILE = [

@@ -15,7 +15,7 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 
 from bot.slack.socket_mode import SocketMode, SocketTimeouts
 from bot.slack.web_api import open_web_api
-from tests.bot.harness import BotHarness, bot_inside, interested, open_harness
+from tests.kit.bot import BotHarness, bot_inside, interested, open_harness
 from tests.kit.waiting import until
 
 HASTE = SocketTimeouts(connect=10.0, first_wait=0.05, longest_wait=0.2, close=0.5)

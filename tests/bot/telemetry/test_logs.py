@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bot.harness import bot_process, interested, open_harness
+from tests.kit.bot import bot_process, interested, open_harness
 
 pytestmark = pytest.mark.e2e
 

@@ -20,8 +20,8 @@ from shared.storage.database import parse_url, temporary_engine
 from shared.store.db.schema import deliveries, jobs, posts
 from shared.store.jobs import RESUME
 from shared.store.messages import State
-from tests.bot.harness import START_BOUND, BotHarness, interested, open_harness
 from tests.faults.kills.process import KILLED, Kill, running_bot
+from tests.kit.bot import START_BOUND, BotHarness, interested, open_harness
 from tests.kit.service import Account, open_account
 from tests.kit.waiting import until
 

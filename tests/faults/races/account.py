@@ -29,7 +29,7 @@ from shared.store import Store, open_store
 from shared.store.db.schema import jobs
 from shared.store.guardrails import Claim
 from shared.store.jobs import LATE
-from tests.bot.manual_clock import CHANNEL, ManualClock
+from tests.kit.manual_clock import CHANNEL, ManualClock
 from tests.kit.scripted import BASE, ScriptedAccount
 
 RULE = rules.parse("pause workspace for 4h when bounces > 5% of at least 50 sends in 24h")

@@ -21,8 +21,8 @@ from bot.worker import LEASE_SECONDS
 from shared.api.errors import OutreachError
 from shared.records.records import LOCK_SECONDS, RecordsUnavailable
 from shared.store.sequences import LATE_SECONDS, SequenceChanges
-from tests.bot.manual_clock import HOUR, ManualClock, arrive, post_all
 from tests.faults.races.account import Process, Remote, open_process
+from tests.kit.manual_clock import HOUR, ManualClock, arrive, post_all
 from tests.kit.scripted import Answer, Request, pass_on
 from tests.kit.waiting import until
 

@@ -17,8 +17,8 @@ import sqlalchemy as sa
 
 from shared.api.errors import OutreachError
 from shared.domain.card import Tone
-from tests.bot.manual_clock import HOUR, ManualClock
 from tests.faults.races.account import Process, Remote, open_process
+from tests.kit.manual_clock import HOUR, ManualClock
 from tests.kit.scripted import Answer, Request, pass_on
 
 pytestmark = pytest.mark.e2e  # hundreds of races, most of which wait for answers that don't come

@@ -27,7 +27,6 @@ from shared.storage import database
 from shared.store import LeaseTimings
 from shared.store import alerts as alert_store
 from shared.store.deliveries import Arrival, alert_id
-from tests.bot.harness import interested
 from tests.faults.simulation.invariants import (
     ALERTS,
     PEOPLE_IN_ROTA,
@@ -43,6 +42,7 @@ from tests.faults.simulation.people import People
 from tests.faults.simulation.service import ServiceTransport, SimulatedService
 from tests.faults.simulation.slack import SimulatedSlack, SlackSession
 from tests.faults.simulation.virtual_time import CLOCK
+from tests.kit.bot import interested
 from tests.kit.build import SECRET, signature
 from tests.kit.databases import migrated_file
 

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from shared.store import Store, open_store
-from tests.bot.manual_clock import ManualClock
+from tests.kit.manual_clock import ManualClock
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from shared.records.audit import Actor
 from shared.settings.sections import RouteRule
 from shared.store import Store, open_store
 from shared.store.deliveries import Arrival, PendingDelivery
-from tests.bot.harness import interested
-from tests.bot.manual_clock import CHANNEL, HOUR, ManualClock, post_all, routes
+from tests.kit.bot import interested
+from tests.kit.manual_clock import CHANNEL, HOUR, ManualClock, post_all, routes
 
 EVERYTHING = tuple(RouteRule(channel=one, events=("*",)) for one in (CHANNEL, "C2"))
 ALL = routes(rules=EVERYTHING, mention="here")

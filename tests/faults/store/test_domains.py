@@ -17,8 +17,8 @@ from shared.store import Store
 from shared.store.domains import DueDomain, News
 from shared.store.messages import PlannedPost
 from shared.store.post_kinds import DNS
-from tests.bot.due import due_domain
-from tests.bot.manual_clock import ManualClock, arrive, routes
+from tests.kit.due import due_domain
+from tests.kit.manual_clock import ManualClock, arrive, routes
 
 LEASE = 60.0
 DOMAIN = "mail.example"

@@ -18,8 +18,8 @@ from shared.store.db.schema import metadata, posts
 from shared.store.deliveries import Arrival
 from shared.store.jobs import Done
 from shared.store.messages import PlannedPost
-from tests.bot.harness import interested
-from tests.bot.manual_clock import ANN, ManualClock, arrive, post_all, routes
+from tests.kit.bot import interested
+from tests.kit.manual_clock import ANN, ManualClock, arrive, post_all, routes
 
 DAY = 86_400.0
 ADDRESS = "ada1@acme.example"

@@ -7,8 +7,8 @@ import sqlalchemy as sa
 from shared.store import Store, guardrails, open_store
 from shared.store.db.engine import AT_ONCE
 from shared.store.db.schema import samples
-from tests.bot.manual_clock import HOUR, ManualClock
 from tests.kit.growth import LINEAR, DatabaseWork, database_work
+from tests.kit.manual_clock import HOUR, ManualClock
 
 DAY = 24 * HOUR
 SLOTS = 8

@@ -16,7 +16,7 @@ from shared.store import Store, open_store
 from shared.store import jobs as job_rows
 from shared.store.db.schema import jobs
 from shared.store.jobs import ASKED_FOR, Again, Done, End, How, Job
-from tests.bot.manual_clock import ManualClock
+from tests.kit.manual_clock import ManualClock
 
 LEASE = 10.0
 KIND = "late"

@@ -31,10 +31,10 @@ from shared.store.messages import (
     Unpostable,
     redraw,
 )
-from tests.bot.due import claim_lookups, claim_paints, claim_repaints, claim_turns, next_in, sweep_jobs
-from tests.bot.harness import interested
-from tests.bot.manual_clock import ANN, CHANNEL, ManualClock, arrive, post_all, routes
 from tests.faults.store.test_deliveries import event
+from tests.kit.bot import interested
+from tests.kit.due import claim_lookups, claim_paints, claim_repaints, claim_turns, next_in, sweep_jobs
+from tests.kit.manual_clock import ANN, CHANNEL, ManualClock, arrive, post_all, routes
 
 WEEK = 7 * 86_400
 REFUSED = ChannelRefused(error="is_archived")

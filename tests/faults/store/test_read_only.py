@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from shared.records.records import RecordsUnavailable
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
-from tests.bot.harness import bot_inside, interested, open_harness
+from tests.kit.bot import bot_inside, interested, open_harness
 from tests.kit.databases import cut_connections
 from tests.kit.team import HASTE
 from tests.kit.waiting import until

@@ -19,7 +19,7 @@ from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from shared.store.db.engine import DatabaseReplaced
 from shared.store.deliveries import Arrival
-from tests.bot.harness import START_BOUND, BotHarness, interested, open_harness
+from tests.kit.bot import START_BOUND, BotHarness, interested, open_harness
 from tests.kit.databases import migrated_file
 from tests.kit.processes import running_async
 from tests.kit.waiting import until

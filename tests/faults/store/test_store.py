@@ -25,9 +25,9 @@ from shared.store.deliveries import Arrival
 from shared.store.guardrails import Claim
 from shared.store.jobs import DIGEST, EVALUATE
 from shared.store.messages import Sent
-from tests.bot.due import claim_turns
-from tests.bot.harness import interested
-from tests.bot.manual_clock import HOUR, ManualClock, arrive, routes
+from tests.kit.bot import interested
+from tests.kit.due import claim_turns
+from tests.kit.manual_clock import HOUR, ManualClock, arrive, routes
 
 
 def test_the_newest_migration_is_the_one_that_the_start_looks_for() -> None:

@@ -23,10 +23,10 @@ from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from shared.store.db import schema
 from shared.store.deliveries import Arrival, Decision, PendingDelivery, alert_id
-from tests.bot.due import claim_turns
-from tests.bot.harness import CHANNEL, BotHarness, bot_inside, interested, open_harness
-from tests.bot.manual_clock import ManualClock, routes
+from tests.kit.bot import CHANNEL, BotHarness, bot_inside, interested, open_harness
 from tests.kit.clock import moment
+from tests.kit.due import claim_turns
+from tests.kit.manual_clock import ManualClock, routes
 from tests.kit.team import HASTE
 from tests.kit.waiting import until
 
@@ -162,8 +162,8 @@ async def test_readiness_is_red_while_an_old_delivery_waits_to_be_routed(
     async with open_harness(tmp_path, database=fresh_postgresql) as bot, bot_inside(bot):
 
         async def readiness() -> tuple[int, float]:
-            status, text = await bot.get("/readyz")
-            return status, json.loads(text)["oldest_unrouted_seconds"]
+            status, state = await bot.ready()
+            return status, state["oldest_unrouted_seconds"]
 
         assert await readiness() == (200, 0)
         arrival = Arrival(workspace="default", body=interested(1), at=moment().timestamp() - 120)

@@ -9,7 +9,7 @@ from shared.commands.subscribe import digest_card
 from shared.domain.card import Card, Tone
 from shared.records.audit import Actor, AuditEntry
 from shared.records.records import Subscription
-from tests.shared.harness import NOW, CommandHarness, facts
+from tests.kit.commands import NOW, CommandHarness, facts
 
 ANN, BEN = (Actor(name=name, id=f"U{name}", face="slack") for name in ("ann", "ben"))
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)

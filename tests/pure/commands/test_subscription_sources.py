@@ -10,7 +10,7 @@ import pytest
 from shared.commands import parse
 from shared.commands.base import InChannel
 from shared.settings import load
-from tests.shared.harness import CommandHarness, Said, text
+from tests.kit.commands import CommandHarness, Said, text
 
 FILE = """
 [workspaces.acme]

@@ -1,9 +1,13 @@
+"""The intake of deliveries: bounds of bodies and of what waits, and odd senders."""
+
 from __future__ import annotations
 
 import asyncio
+import gzip
 from collections.abc import Mapping
 from typing import Any
 
+import psutil
 import pytest
 import sqlalchemy as sa
 
@@ -19,11 +23,11 @@ from shared.records.records import RecordsUnavailable
 from shared.store import Store
 from shared.store.db.schema import deliveries
 from shared.store.deliveries import Arrival
-from tests.bot.harness import BotHarness, interested
+from tests.kit.bot import BotHarness, interested
 from tests.kit.build import signature
 from tests.kit.waiting import until
 
-KIB = 1024
+KIB, MEBIBYTE = 2**10, 2**20
 SCOPE: Mapping[str, Any] = {"headers": []}
 
 
@@ -128,6 +132,17 @@ async def test_a_sender_that_disconnects_early_affects_no_other(bot: BotHarness)
     writer.close()
     await writer.wait_closed()
     assert await bot.deliver(interested(1)) == 200
+
+
+@pytest.mark.parametrize("path", ["/webhooks/outreach", "/slack/events"])
+async def test_a_packed_body_is_not_unpacked(bot: BotHarness, path: str) -> None:
+    # 50 MiB in very few bytes: unpacked before the signature is compared, anyone could fill the memory.
+    bomb = gzip.compress(gzip.compress(b" " * 50 * MEBIBYTE, 1), 9)
+    headers = {"Content-Encoding": "gzip, gzip", "X-Service-Signature": "00"}
+    before = psutil.Process().memory_info().rss
+    async with bot.http.post(f"{bot.url}{path}", data=bomb, headers=headers) as answer:
+        assert answer.status == 401
+    assert psutil.Process().memory_info().rss - before < 20 * MEBIBYTE
 
 
 async def raw(bot: BotHarness, body: bytes, headers: list[tuple[str, str]]) -> int:

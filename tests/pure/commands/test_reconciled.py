@@ -24,9 +24,9 @@ from shared.commands.run import CommandContext, run
 from shared.domain.alert import Alert
 from shared.settings import Workspace
 from tests.kit.clock import NOW
+from tests.kit.commands import CommandHarness, Said, said
 from tests.kit.pace import NoPacing
 from tests.kit.service import open_account
-from tests.shared.harness import CommandHarness, Said, said
 
 SMALL = Path(__file__).parents[2] / "sandbox/service/small.toml"
 NOON = NOW.replace(hour=12)

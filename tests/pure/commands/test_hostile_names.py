@@ -15,7 +15,7 @@ from shared.commands import parse
 from shared.commands.base import OnSequence
 from shared.commands.errors import error_card
 from shared.domain.card import Card
-from tests.shared.harness import KEY, CommandHarness, scripted, text
+from tests.kit.commands import KEY, CommandHarness, scripted, text
 
 # Each means something else in a line or outside of it: a workspace, an end, a quotation, a field, a formula.
 NASTY = [

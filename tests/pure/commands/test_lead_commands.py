@@ -9,7 +9,7 @@ from shared.commands import UsageError, parse
 from shared.commands.leads import Add
 from shared.domain.card import Tone
 from shared.records.audit import Actor
-from tests.shared.harness import CommandHarness, facts, text
+from tests.kit.commands import CommandHarness, facts, text
 
 
 async def results(harness: CommandHarness) -> list[str]:

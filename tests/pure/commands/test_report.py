@@ -9,7 +9,7 @@ import pytest
 
 from shared.commands import UsageError
 from shared.records.audit import AuditEntry
-from tests.shared.harness import DOWN, NOW, CommandHarness, facts
+from tests.kit.commands import DOWN, NOW, CommandHarness, facts
 
 
 async def test_the_summary_tells_counts_touches_health_and_incidents(harness: CommandHarness) -> None:

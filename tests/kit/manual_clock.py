@@ -12,7 +12,7 @@ from shared.store import Store
 from shared.store.deliveries import Arrival
 from shared.store.jobs import POST, RELEASE, REMIND, wake_all
 from shared.store.messages import Post, Sent
-from tests.bot.due import claim_turns, next_in
+from tests.kit.due import claim_turns, next_in
 
 ANN = Actor(name="ann", id="U1", face="slack")
 CHANNEL = "C1"

@@ -1,4 +1,4 @@
-"""Names of clients and channels are told on an address of their own, if there is one."""
+"""The bot's server inside a test: what its service manager and its two addresses learn."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import json
 import signal
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ import pytest
 from bot import server
 from bot.telemetry import logs
 from shared.settings import load
-from tests.bot.harness import BotHarness, interested, open_harness
+from tests.kit.bot import BotHarness, interested, open_harness
 from tests.kit.ports import free_port
 from tests.kit.team import HASTE
 from tests.kit.waiting import BOUND_SECONDS, until
@@ -60,3 +61,29 @@ async def test_details_are_on_their_own_address_alone(
             assert await inside.deliver(interested(1)) == 404
             assert await bot.deliver(interested(1)) == 200
             await bot.until_posted(1)
+
+
+@pytest.fixture
+def systemd(tmp_path: Path) -> Iterator[socket.socket]:
+    """Where a service manager listens."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        manager.settimeout(BOUND_SECONDS)
+        yield manager
+
+
+async def received(manager: socket.socket) -> bytes:
+    return await asyncio.to_thread(manager.recv, 100)
+
+
+async def test_systemd_is_notified_of_ready_alive_and_stopping(
+    tmp_path: Path, systemd: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOTIFY_SOCKET", systemd.getsockname())
+    # Half of it is the interval, so that two signs of life come at once.
+    monkeypatch.setenv("WATCHDOG_USEC", "200000")
+    async with open_harness(tmp_path) as bot, served(bot, monkeypatch):
+        states = [await received(systemd) for _ in range(3)]
+    assert states == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1"]
+    while await received(systemd) != b"STOPPING=1":
+        pass

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,7 @@ from bot.telemetry import metrics
 from shared.api.events import PROBE_SIGNATURE
 from shared.api.models import Subscription
 from shared.store.webhooks import SecretCipher, WebhookSubscriptions
-from tests.bot.harness import BotHarness, bot_inside, interested, open_harness
-from tests.kit.build import signature
+from tests.kit.bot import BotHarness, bot_inside, interested, open_harness
 
 STORED = "stored-secret"
 
@@ -29,16 +27,6 @@ async def prepared(tmp_path: Path) -> AsyncIterator[BotHarness]:
         yield harness
 
 
-async def deliver(bot: BotHarness, secret: str) -> int:
-    body = interested(1)
-    return await bot.deliver(body, headers={"X-Service-Signature": signature(body, secret)})
-
-
-async def readiness(bot: BotHarness) -> tuple[int, dict[str, Any]]:
-    status, text = await bot.get("/readyz")
-    return status, json.loads(text)
-
-
 async def add_secret(bot: BotHarness, *keys: Any) -> None:
     assert bot.running is not None
     kept = WebhookSubscriptions(bot.running.store.database, SecretCipher(keys))
@@ -47,10 +35,16 @@ async def add_secret(bot: BotHarness, *keys: Any) -> None:
 
 async def test_a_secret_that_was_just_stored_is_known_to_every_delivery(prepared: BotHarness) -> None:
     async with bot_inside(prepared):
-        assert await asyncio.gather(*(deliver(prepared, STORED) for _ in range(20))) == [401] * 20
+        assert (
+            await asyncio.gather(*(prepared.deliver_signed(1, secret=STORED) for _ in range(20)))
+            == [401] * 20
+        )
         # Deliveries share looks into the database: none may use a look that began before the secret was there.
         await add_secret(prepared)
-        assert await asyncio.gather(*(deliver(prepared, STORED) for _ in range(20))) == [200] * 20
+        assert (
+            await asyncio.gather(*(prepared.deliver_signed(1, secret=STORED) for _ in range(20)))
+            == [200] * 20
+        )
 
 
 async def test_secrets_encrypted_with_another_key_are_503_until_the_key_is_set(prepared: BotHarness) -> None:
@@ -59,16 +53,16 @@ async def test_secrets_encrypted_with_another_key_are_503_until_the_key_is_set(p
         await add_secret(prepared)
         await running.store.instance.id()
     async with bot_inside(prepared):  # what was stored in clear is encrypted at the start
-        assert await deliver(prepared, STORED) == 200
+        assert await prepared.deliver_signed(1, secret=STORED) == 200
     prepared.environ["OUTREACH_SECRET_KEY"] = "the-key-of-today"
     async with bot_inside(prepared):
         assert await prepared.deliver(interested(1)) == 200
-        assert await deliver(prepared, STORED) == 503
-        _, state = await readiness(prepared)
+        assert await prepared.deliver_signed(1, secret=STORED) == 503
+        _, state = await prepared.ready()
         assert "OUTREACH_SECRET_KEY" in state["webhook_secrets"]
     prepared.environ["OUTREACH_SECRET_KEY"] = "the-key-of-today,the-key-of-yesterday"
     async with bot_inside(prepared):
-        assert await deliver(prepared, STORED) == 200
+        assert await prepared.deliver_signed(1, secret=STORED) == 200
 
 
 async def test_refused_deliveries_are_counted_and_logged_once_a_minute(
@@ -77,10 +71,10 @@ async def test_refused_deliveries_are_counted_and_logged_once_a_minute(
     async with bot_inside(prepared):
         with capture_logs() as logs:
             for _ in range(3):
-                assert await deliver(prepared, "wrong") == 401
+                assert await prepared.deliver_signed(1, secret="wrong") == 401
             assert await prepared.deliver(interested(1), headers={}) == 401
             monkeypatch.setattr(webhook, "REFUSAL_LOG_SECONDS", 0.0)
-            assert await deliver(prepared, "wrong") == 401
+            assert await prepared.deliver_signed(1, secret="wrong") == 401
         refused = [one["reason"] for one in logs if one["event"] == "delivery refused"]
         assert refused == ["wrong_signature", "no_signature", "wrong_signature"]
         _, text = await prepared.get("/metrics")
@@ -97,5 +91,5 @@ async def test_the_trials_of_doctor_are_refused_and_not_counted(prepared: BotHar
                 assert await prepared.deliver(interested(1), headers=headers) == 401
         assert not [one for one in logs if one["event"] == "delivery refused"]
         assert metrics.REFUSED.labels("default", "wrong_signature")._value.get() == before
-        assert await deliver(prepared, "wrong") == 401
+        assert await prepared.deliver_signed(1, secret="wrong") == 401
         assert metrics.REFUSED.labels("default", "wrong_signature")._value.get() == before + 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 import time
 from typing import Any
@@ -13,20 +12,8 @@ import sqlalchemy as sa
 
 from bot.http.readiness import CHECK_TIMEOUT
 from shared.records.records import RecordsUnavailable
-from tests.bot.harness import BotHarness, interested
+from tests.kit.bot import BotHarness, interested
 from tests.kit.waiting import BOUND_SECONDS
-
-STORED = "whsec-stored-by-the-command"
-
-
-async def ready(bot: BotHarness) -> tuple[int, dict[str, Any]]:
-    status, body = await bot.get("/readyz")
-    return status, json.loads(body)
-
-
-async def deliver(bot: BotHarness, number: int, *, secret: str) -> int:
-    body = interested(number)
-    return await bot.deliver(body, headers={"X-Service-Signature": secret})
 
 
 async def test_a_flood_of_questions_writes_nothing_to_the_database(bot: BotHarness) -> None:
@@ -56,7 +43,7 @@ async def test_probes_and_metrics_wait_for_no_report(bot: BotHarness) -> None:
             status, _ = await bot.get(path)
             assert status == 200, path
             assert time.monotonic() - started < CHECK_TIMEOUT, path
-        assert await deliver(bot, 1, secret="0" * 64) == 401
+        assert await bot.deliver_signed(1, secret="wrong") == 401
         assert not report.done()
     finally:
         ends.set()
@@ -71,11 +58,11 @@ async def test_deliveries_that_could_not_be_stored_fail_readiness_until_others_a
         patch.setattr(arrivals, "try_out", refuse)
         assert await bot.deliver(interested(1)) == 503
         for _ in range(3):
-            status, state = await ready(bot)
+            status, state = await bot.ready()
             assert (status, state["ready"]) == (503, False)
             assert state["database"] == "the disk is full"
     assert await bot.deliver(interested(1)) == 200
-    assert (await ready(bot))[0] == 200
+    assert (await bot.ready())[0] == 200
 
 
 async def refuse(*_: object, **__: object) -> None:

@@ -15,7 +15,7 @@ from sandbox.slack import seed
 from shared import settings as shared_settings
 from shared.commands.undo import where
 from shared.domain.reply_queue import QueuedReply
-from tests.bot.harness import BotHarness, bot_inside, interested, open_harness
+from tests.kit.bot import BotHarness, bot_inside, interested, open_harness
 from tests.kit.team import HASTE
 from tests.kit.waiting import until
 
@@ -85,33 +85,31 @@ async def test_a_claim_is_on_the_card_and_in_the_audit_under_the_persons_name(bo
     assert (entry.actor.id, entry.actor.shown, where(entry.actor)) == (ANN, "@ann", "dashboard")
 
 
-@pytest.mark.parametrize(
-    ("user", "text", "environ", "reason"),
-    [
-        (None, "", {}, "Set slack_user under [dashboard]"),
-        (ANN, "", {"SLACK_BOT_TOKEN": ""}, "Set SLACK_BOT_TOKEN here, too"),
-        (ANN, "", {"SLACK_API_URL": "http://127.0.0.1:9/api/"}, "Slack didn't say who that is."),
-        ("U0NOBODY99", "", {}, "Slack didn't say who that is."),
-        (seed.GUS.id, "", {}, "@gus may not claim replies. Guests of this Slack workspace"),
-        (seed.EVA.id, "", {}, "@eva may not claim replies. People from other organizations"),
-        (seed.BOT.id, "", {}, "@outreach is a bot."),
-        (ANN, f'[roles]\nadmin = ["{BEN}"]\noperator = ["{BEN}"]\n', {}, "@ann may not claim replies."),
-    ],
-)
-async def test_without_permission_nothing_changes_and_the_reason_is_given(
-    bot: BotHarness, user: str | None, text: str, environ: dict[str, str], reason: str
-) -> None:
+async def test_without_permission_nothing_changes_and_the_reason_is_given(bot: BotHarness) -> None:
     await card(bot)
-    async with queue_of(bot, user, text=text, **environ) as queue:
-        reply = await standing(queue)
-        assert reason in (await queue.permission()).refusal
-        for verb in ("claim", "done", "assign", "snooze", "dismiss"):
-            done = await queue.act(verb, reply.alert_id, detail="1h", person="@ben")
-            assert not done.changed
-            assert done.card.title == "Nothing was changed"
-        assert (await standing(queue)).is_unclaimed
+    for user, text, environ, reason in REFUSED:
+        async with queue_of(bot, user, text=text, **environ) as queue:
+            reply = await standing(queue)
+            assert reason in (await queue.permission()).refusal
+            for verb in ("claim", "done", "assign", "snooze", "dismiss"):
+                done = await queue.act(verb, reply.alert_id, detail="1h", person="@ben")
+                assert not done.changed
+                assert done.card.title == "Nothing was changed"
+            assert (await standing(queue)).is_unclaimed
     assert bot.running
     assert await bot.running.store.records.audit("default") == []
+
+
+REFUSED: tuple[tuple[str | None, str, dict[str, str], str], ...] = (
+    (None, "", {}, "Set slack_user under [dashboard]"),
+    (ANN, "", {"SLACK_BOT_TOKEN": ""}, "Set SLACK_BOT_TOKEN here, too"),
+    (ANN, "", {"SLACK_API_URL": "http://127.0.0.1:9/api/"}, "Slack didn't say who that is."),
+    ("U0NOBODY99", "", {}, "Slack didn't say who that is."),
+    (seed.GUS.id, "", {}, "@gus may not claim replies. Guests of this Slack workspace"),
+    (seed.EVA.id, "", {}, "@eva may not claim replies. People from other organizations"),
+    (seed.BOT.id, "", {}, "@outreach is a bot."),
+    (ANN, f'[roles]\nadmin = ["{BEN}"]\noperator = ["{BEN}"]\n', {}, "@ann may not claim replies."),
+)
 
 
 async def test_a_reply_of_a_private_channel_is_for_its_members(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.shared.harness import CommandHarness, open_harness
+from tests.kit.commands import CommandHarness, open_harness
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A bot on a free port with a Slack that refuses what Slack refuses, for the tests of this folder."""
+"""A bot on a free port with a Slack that refuses what Slack refuses, for what a Team hides: no service, odd senders, a process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sandbox.service import Service
 from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
 from shared.store import LeaseTimings
-from tests.kit.build import SECRET
+from tests.kit.build import SECRET, signature
 from tests.kit.databases import migrated_file
 from tests.kit.event_loop import WATCH, blocks_written
 from tests.kit.ports import free_port
@@ -74,6 +74,16 @@ class BotHarness(Installation):
         self.slack.settings.request_url = None
         self.environ["SLACK_APP_TOKEN"] = self.slack.announcement["slack_app_token"]
         del self.environ["SLACK_SIGNING_SECRET"]
+
+    async def ready(self) -> tuple[int, dict[str, Any]]:
+        """The status and the body of `/readyz`."""
+        status, body = await self.get("/readyz")
+        return status, json.loads(body)
+
+    async def deliver_signed(self, number: int, *, secret: str) -> int:
+        """Post the delivery of an interested reply, signed with this secret; the status of the answer."""
+        body = interested(number)
+        return await self.deliver(body, headers={"X-Service-Signature": signature(body, secret)})
 
     def second(self) -> BotHarness:
         """The same Slack and database, for a bot on another port."""

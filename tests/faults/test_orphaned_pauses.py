@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sandbox.slack import seed
 from shared.records.records import Timer
 from shared.store.db.schema import jobs
-from tests.bot.harness import BotHarness, bot_inside, open_harness
+from tests.kit.bot import BotHarness, bot_inside, open_harness
 from tests.kit.clock import moment
 from tests.kit.fixtures import account
 from tests.kit.service import Account
