@@ -665,10 +665,7 @@ class CommandDispatcher:
 
     async def caller_in_time(self, asker: Asker) -> Caller:
         """The person who asks for a form, which shows workspaces and sequences; where Slack is slow, an unknown one."""
-        try:
-            person = await asyncio.wait_for(self._directory.find(asker.user), PERSON_SECONDS)
-        except TimeoutError:
-            person = Person(id=asker.user, name=asker.user, is_known=False)
+        person = await self._directory.find(asker.user, seconds=PERSON_SECONDS)
         return self._access.of(person, asker.channel)
 
     async def _act(self, asked: Action, caller: Caller) -> Answer:  # noqa: PLR0911 # a kind of action each

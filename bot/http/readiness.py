@@ -75,14 +75,13 @@ class ReadinessProbe:
             parts["Socket Mode"] = self.socket_mode.trouble or OK
         failed = sum(word != OK for word in parts.values())
         return Card(
-            title=f"{failed} of {len(parts)} checks failed" if failed else "All checks passed",
+            f"{failed} of {len(parts)} checks failed" if failed else "All checks passed",
             tone=Tone.BAD if failed else Tone.GOOD,
             failure=failed > 0,
             facts=tuple(
-                Fact(label=label, value=word, tone=Tone.GOOD if word == OK else Tone.BAD)
-                for label, word in parts.items()
+                Fact(label, word, tone=Tone.GOOD if word == OK else Tone.BAD) for label, word in parts.items()
             ),
-            buttons=(Button(label="Check again", action=Doctor()),),
+            buttons=(Button("Check again", Doctor()),),
             footer="`outreach doctor` in a shell checks more, and each setting.",
         )
 

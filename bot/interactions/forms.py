@@ -41,11 +41,13 @@ _LENGTHS = (
 _NAMES = {"first_name": "First name", "last_name": "Last name", "company": "Company"}
 
 
-def form_view(verb: str, channel: str, *, workspace: str = "", workspaces: Sequence[str] = ()) -> View:
-    """The empty form of a command; `workspaces` are the choices where there are several."""
+def form_view(verb: str, channel: str, *, workspace: str, workspaces: Sequence[str]) -> View:
+    """The empty form of a command, with a choice of its workspace where there are several."""
     title, submit = FORMS[verb]
+    if len(workspaces) == 1:
+        workspace = ""
     blocks = _pause_fields(workspace) if verb == "pause" else _add_fields(workspace)
-    if workspaces:
+    if workspace:
         blocks.insert(0, _workspace_menu(workspace, workspaces))
     return {
         "type": "modal",

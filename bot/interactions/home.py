@@ -42,7 +42,7 @@ PURPOSE = (
     "Outreach tells this Slack workspace when a lead is interested, or a sending domain is in trouble, "
     "so that someone claims and answers within minutes."
 )
-LOADING = Card(title="Outreach", footer="Loading …")
+LOADING = Card("Outreach", footer="Loading …")
 """Shown until everything is read for the first time, because an empty tab looks broken."""
 _OUTSIDE = (
     "People from other organizations can't use this tab. Ask an admin of this Slack workspace for access."
@@ -101,7 +101,7 @@ def view(state: HomeState) -> View:
     ]
     if len(state.places) > 1:
         lines = sorted(map(_line, state.places), key=lambda fact: WORST_FIRST.index(fact.tone))
-        card = Card(title=f"Outreach workspaces · {len(lines)}", facts=tuple(lines[:WORKSPACES]))
+        card = Card(f"Outreach workspaces · {len(lines)}", facts=tuple(lines[:WORKSPACES]))
         sections.append([{"type": "divider"}, *blockkit.render(card).blocks])
     return _tab(_head(state, stands), *(block for part in sections for block in part))
 
@@ -117,10 +117,10 @@ def _head(state: HomeState, stands: str) -> Card:
     if state.may_change:
         actions["Pause …"] = OpenForm(verb="pause")
     actions |= {"Show a sample card": ShowSample(), "Help": Help()}
-    at = Fact(label="As of", value=f"{state.now:%H:%M} UTC", at=state.now, brief=True)
+    at = Fact("As of", f"{state.now:%H:%M} UTC", at=state.now, brief=True)
     text = (PURPOSE, stands, *([f"⚠ {state.problem}"] if state.problem else ()))
-    buttons = tuple(Button(label=label, action=action) for label, action in actions.items())
-    return Card(title="Outreach", text=text, buttons=buttons, details=(at,))
+    buttons = tuple(Button(label, action) for label, action in actions.items())
+    return Card("Outreach", text=text, buttons=buttons, details=(at,))
 
 
 def _section(title: str, items: Sequence[Card], count: int, command: str) -> list[dict[str, Any]]:
@@ -129,7 +129,7 @@ def _section(title: str, items: Sequence[Card], count: int, command: str) -> lis
         return []
     left = count - len(items)
     below = blockkit.context(f"and {left} more: /outreach {command}" if left > 0 else "")
-    return [{"type": "divider"}, *blockkit.render_with(Card(title=title), items).blocks, *below]
+    return [{"type": "divider"}, *blockkit.render_with(Card(title), items).blocks, *below]
 
 
 def _attention(state: HomeState) -> tuple[list[Card], int]:
@@ -149,11 +149,11 @@ def _attention(state: HomeState) -> tuple[list[Card], int]:
 
 
 def _domain(place: Place, name: str, tone: Tone, text: str, pause: Pause | None = None) -> Card:
-    buttons = [Button(label="Show domain", action=Domain(name=name), workspace=place.name)]
+    buttons = [Button("Show domain", Domain(name=name), workspace=place.name)]
     if pause:
-        buttons.append(Button(label="Pause sequences …", action=pause, workspace=place.name))
-    facts = tuple(Fact(label="", value=value) for value in (place.name, text) if value)
-    return Card(title=name, tone=tone, facts=facts, buttons=tuple(buttons))
+        buttons.append(Button("Pause sequences …", pause, workspace=place.name))
+    facts = tuple(Fact("", value) for value in (place.name, text) if value)
+    return Card(name, tone=tone, facts=facts, buttons=tuple(buttons))
 
 
 def _line(place: Place) -> Fact:
@@ -166,19 +166,15 @@ def _line(place: Place) -> Fact:
     words = [show_number(count, noun) for noun, count in counts.items() if count]
     tone = Tone.UNKNOWN if place.domains is None else worst(domain.tone for domain in place.domains)
     fine = "domains unknown" if place.domains is None else "nothing to do"
-    return Fact(
-        label=place.name,
-        value=" · ".join(words) or fine,
-        tone=Tone.BAD if place.paused else tone,
-    )
+    return Fact(place.name, " · ".join(words) or fine, tone=Tone.BAD if place.paused else tone)
 
 
 class HomeTab:
     """`show` the current Home tab to a person."""
 
     def __init__(self, core: Core, *, cache: WorkspaceCache) -> None:
-        self._settings, self._store, self._slack = core.settings, core.store, core.slack
-        self._directory, self._cache, self.visitors = core.directory, cache, set[str]()
+        self._core, self._settings, self._cache = core, core.settings, cache
+        self.visitors = set[str]()
         """Who has seen it since the bot started."""
 
     async def show(self, user: str, *, fresh: bool = False) -> None:
@@ -186,7 +182,7 @@ class HomeTab:
         if not fresh and user not in self.visitors:
             await self._publish(user, _tab(LOADING))
         self.visitors.add(user)
-        person = await self._directory.find(user)
+        person = await self._core.directory.find(user)
         standing = Standing(person=person, rules=self._settings.roles)
         if standing.reach is Reach.EVERYTHING:
             if fresh:
@@ -194,18 +190,18 @@ class HomeTab:
             await self._publish(user, view(await self._read_state(standing)))
         else:
             why = _OUTSIDE if person.is_known else _UNKNOWN_PERSON
-            await self._publish(user, _tab(Card(title="Outreach", text=(why,))))
+            await self._publish(user, _tab(Card("Outreach", text=(why,))))
 
     async def _publish(self, user: str, tab: View) -> None:
         try:
-            await self._slack.call("views.publish", user_id=user, view=tab)
+            await self._core.slack.call("views.publish", user_id=user, view=tab)
         except SlackError as error:
             log.warning("home not shown", error=str(error)[:200])
 
     async def _read_state(self, standing: Standing) -> HomeState:
         """Read everything at once; what can't be read is unknown, and the first reason for it is shown."""
         problems = list[str]()
-        workspaces, records, alerts = self._settings.workspaces, self._store.records, self._store.alerts
+        workspaces, store = self._settings.workspaces, self._core.store
 
         async def attempt(reading: Awaitable[T]) -> T | None:
             try:
@@ -221,8 +217,8 @@ class HomeTab:
         async def read(name: str) -> Place:
             place = workspaces[name]
             unclaimed, paused, inboxes = await asyncio.gather(
-                attempt(records.open_replies(name, most=UNCLAIMED)),
-                attempt(alerts.paused_domains(name)),
+                attempt(store.records.open_replies(name, most=UNCLAIMED)),
+                attempt(store.alerts.paused_domains(name)),
                 attempt(self._cache.read("list_inboxes", place)),
             )
             return Place(
@@ -238,7 +234,7 @@ class HomeTab:
             now=datetime.now(UTC),
             places=places,
             waiting=sorted(waiting, key=lambda reply: reply.received_at)[:UNCLAIMED],
-            claims=await attempt(records.own_replies(standing.person.id)) or (),
+            claims=await attempt(store.records.own_replies(standing.person.id)) or (),
             cards=card_settings(self._settings),
             may_change=standing.may("pause"),
             problem=problems[0] if problems else "",

@@ -78,28 +78,28 @@ PROGRESS_AFTER = 2.0
 URGENCY = 3
 """An answer's place in the queue: above every alert."""
 UNKNOWN = Card(
-    title="This button is from an older version",
+    "This button is from an older version",
     tone=Tone.WARN,
     text=("It no longer works. `/outreach help` lists the current commands.",),
-    buttons=(Button(label="Help", action=Help()),),
+    buttons=(Button("Help", Help()),),
 )
 NOBODY = Card(
-    title="Slack didn't say who sent this",
+    "Slack didn't say who sent this",
     tone=Tone.WARN,
     text=("Workflows can't run commands. Mention me from your own account.",),
 )
-ON_ITS_WAY = Card(title="Working …", text=("The answer will appear here.",))
+ON_ITS_WAY = Card("Working …", text=("The answer will appear here.",))
 GREETING = Card(
-    title="Outreach is ready",
+    "Outreach is ready",
     text=(
         "I can post interested replies and paused domains to this channel, with buttons to claim replies and pause sequences.",
         "`/outreach subscriptions` shows what is posted here, `/outreach subscribe` adds to it.",
         "In a thread, mention me, followed by the command.",
     ),
     buttons=(
-        Button(label="Subscribe this channel", action=Subscribe(events=(INTERESTED, PAUSED)), tone=Tone.GOOD),
-        Button(label="Show a sample card", action=ShowSample()),
-        Button(label="Help", action=Help()),
+        Button("Subscribe this channel", Subscribe(events=(INTERESTED, PAUSED)), tone=Tone.GOOD),
+        Button("Show a sample card", ShowSample()),
+        Button("Help", Help()),
     ),
     footer="Guests can view, but not change anything. People from other organizations see nothing unless an admin allows it.",
 )
@@ -108,7 +108,6 @@ Listener = Callable[[Body, "Origin"], Coroutine[Any, Any, None]]
 _CALLED = re.compile(r"^\s*<@[^>]+>\s*")
 _ANSWERED = frozenset({"command", "shortcut", "message_action", "block_actions"})
 """Requests that have an answer also where they come from an older version."""
-_SHORTCUTS: Mapping[str, Action] = {"status": invocation(Status()), "pause_form": OpenForm(verb="pause")}
 _SHOWN_AT_HOME = frozenset({"claim", "done"})
 
 log = structlog.get_logger("dialogs")
@@ -169,7 +168,9 @@ class Listeners(AsyncMiddleware):
             ("event_callback", "message"): self._message,
             ("event_callback", "member_joined_channel"): self._joined,
             ("event_callback", "app_home_opened"): self._visit,
-            **{("shortcut", name): self._shortcut for name in _SHORTCUTS},
+            # Global shortcuts, which are chosen in no channel.
+            ("shortcut", "status"): lambda _, origin: self._act(invocation(Status()), origin),
+            ("shortcut", "pause_form"): lambda _, origin: self._act(OpenForm(verb="pause"), origin),
         }
 
     async def async_process(
@@ -243,10 +244,6 @@ class Listeners(AsyncMiddleware):
             return
         await self._act(_asked(clicked), origin)
 
-    async def _shortcut(self, body: Body, origin: Origin) -> None:
-        """A global shortcut, which is chosen in no channel."""
-        await self._act(_SHORTCUTS[body["callback_id"]], origin)
-
     async def _act(self, asked: Action, origin: Origin) -> None:
         if isinstance(asked, OpenForm):
             await self._open_form(asked, origin)
@@ -282,8 +279,6 @@ class Listeners(AsyncMiddleware):
 
     def _form(self, verb: str, channel: str, workspace: str) -> forms.View:
         names = tuple(self._contexts.settings.workspaces)
-        if len(names) == 1:
-            return forms.form_view(verb, channel)
         chosen = self._contexts.workspace_or_own(workspace, channel=channel).name
         return forms.form_view(verb, channel, workspace=chosen, workspaces=names)
 
@@ -357,10 +352,9 @@ class Listeners(AsyncMiddleware):
                 await self._answers.say(GREETING, origin.channel)
 
     async def _visit(self, body: Body, origin: Origin) -> None:
-        """A person opens the Home tab."""
-        event = body["event"]
-        if event.get("tab", "home") == "home":
-            await self._home.show(origin.user, fresh=bool(event.get("view")))
+        """A person opens the app's tabs."""
+        if body["event"].get("tab", "home") == "home":
+            await self._home.show(origin.user, fresh=bool(body["event"].get("view")))
 
     async def _unknown(self, _: Body, origin: Origin) -> None:
         """A command of another name, or a button of an older version."""
@@ -507,17 +501,14 @@ class Answers:
         else:
             self._changed()
 
-    async def _call(self, method: str, message: Message, **body: Any) -> str:
-        """Call Slack with a message; its `ts`, empty where Slack refuses it."""
+    async def _call(self, method: str, message: Message, **body: Any) -> None:
+        """Call Slack with a message; what it refuses is lost."""
         how = NO_UNFURL if method == POST else {}
+        shown = {"text": message.text, "blocks": message.blocks}
         try:
-            answer = await self._slack.call(
-                method, retry=True, text=message.text, blocks=message.blocks, **how, **body
-            )
+            await self._slack.call(method, retry=True, **shown, **how, **body)
         except SlackError as error:
             log.warning("an answer was lost", error=str(error)[:200], channel=body["channel"])
-            return ""
-        return str(answer.get("ts") or answer.get("message_ts") or "")
 
 
 async def _send(respond: AsyncRespond, message: Message, **how: Any) -> bool:

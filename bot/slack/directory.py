@@ -32,7 +32,7 @@ GONE = frozenset({"user_not_found", "user_not_visible", "users_not_found", "no_s
 MAX_CACHED, MAX_PAGES = 5_000, 20
 PAGE = 999
 """Channels on a page: Slack takes a limit under 1,000 (docs.slack.dev/reference/methods/conversations.list)."""
-TIMEOUT_SECONDS = 5
+TIMEOUT_SECONDS = 5.0
 MOST_MENTIONED = 10
 """People of one text who are asked about; what is behind stays as it was sent."""
 _MENTION = re.compile(r"<@([UW][A-Z0-9]+)>")
@@ -94,14 +94,16 @@ class UserDirectory:
         self._slack, self._clock, self._groups, self._rota = slack, clock, tuple(groups), sorted(set(rota))
         self._cached: dict[tuple[str, str], tuple[float, Any]] = {}
 
-    async def _ask(self, kind: str, key: str, fetch: Callable[[], Awaitable[Any]]) -> Any:
+    async def _ask(
+        self, kind: str, key: str, fetch: Callable[[], Awaitable[Any]], seconds: float = TIMEOUT_SECONDS
+    ) -> Any:
         """What Slack says, or said a short time ago; None where it has not answered for long."""
         at, answer = self._cached.get((kind, key), (0.0, None))
         age = self._clock() - at
         if answer is not None and age < (PERSON_SECONDS if kind in _PERSONAL else FRESH_SECONDS):
             return answer
         try:
-            answer = await asyncio.wait_for(fetch(), TIMEOUT_SECONDS)
+            answer = await asyncio.wait_for(fetch(), seconds)
         except (SlackError, TimeoutError) as error:
             log.warning("Slack didn't respond", kind=kind, key=key, error=str(error))
             # Whom Slack no longer knows must not keep what they could do.
@@ -130,14 +132,15 @@ class UserDirectory:
 
     # -- people
 
-    async def find(self, user: str, *, name: str = "") -> Person:
-        """The person; when Slack does not answer, the last that was known, or one who may change nothing."""
-        person: Person | None = await self._ask("user", user, partial(self._person, user))
-        if person is None:
-            person = Person(id=user, name=name or user, is_known=False)
-        asked = (self._ask("group", group, partial(self._members, group)) for group in self._groups)
-        members = zip(self._groups, await asyncio.gather(*asked), strict=True)
-        return replace(person, groups=frozenset(group for group, who in members if who and user in who))
+    async def find(self, user: str, *, name: str = "", seconds: float = TIMEOUT_SECONDS) -> Person:
+        """The person; when Slack does not answer in time, the last that was known, or one who may change nothing."""
+        person, *members = await asyncio.gather(
+            self._ask("user", user, partial(self._person, user), seconds),
+            *(self._ask("group", group, partial(self._members, group), seconds) for group in self._groups),
+        )
+        groups = [group for group, who in zip(self._groups, members, strict=True) if user in (who or ())]
+        unknown = Person(id=user, name=name or user, is_known=False)
+        return replace(person or unknown, groups=frozenset(groups))
 
     async def _person(self, user: str) -> Person:
         if not self._slack.identity:
