@@ -15,7 +15,7 @@ from bot.slack.permissions import SHOWN, Person, Reach, Standing
 from shared.api.client import OutreachClient
 from shared.api.pace import Priority
 from shared.api.transport import Transport
-from shared.commands import Invocation, Role
+from shared.commands import Invocation
 from shared.commands.base import HERE, Arguments, InChannel
 from shared.commands.pause import Pause
 from shared.commands.run import CommandContext, open_client
@@ -41,13 +41,12 @@ class CommandContexts:
     problems: Callable[[], Sequence[str]] = tuple
     """The bot's own current problems."""
 
-    def at(self, workspace: Workspace, actor: Actor, *, role: Role = Role.ADMIN) -> CommandContext:
-        """The context of a person's command in a workspace."""
+    def at(self, workspace: Workspace, actor: Actor) -> CommandContext:
+        """The context of someone's command in a workspace."""
         return CommandContext(
             workspace=workspace,
             client=self.clients[workspace.name],
             actor=actor,
-            role=role,
             records=self.store.records,
             settings=self.settings,
             problems=self.problems,
@@ -60,12 +59,10 @@ class CommandContexts:
 
     def workspace(self, name: str | None, *, channel: str = "") -> Workspace:
         """The named workspace, or the one whose alerts go to this channel, or the default."""
-        if name is None:
-            for workspace in self.settings.workspaces.values():
-                # A channel speaks of its own workspace, so that nobody types its name there.
-                if channel and workspace.alert_channel == channel:
-                    return workspace
-        return self.settings.workspace(name)
+        # A channel speaks of its own workspace, so that nobody types its name there.
+        places = self.settings.workspaces.values() if channel and name is None else ()
+        own = (place for place in places if place.alert_channel == channel)
+        return next(own, None) or self.settings.workspace(name)
 
     def workspace_or_own(self, name: str | None, *, channel: str = "") -> Workspace:
         """The named workspace, should it still be there; else the channel's own."""
@@ -183,7 +180,8 @@ class Caller(Standing):
             return await directory.permalink(*place) if place else ""
 
         return replace(
-            contexts.at(contexts.workspace(workspace, channel=self.channel), self.actor, role=self.role),
+            contexts.at(contexts.workspace(workspace, channel=self.channel), self.actor),
+            role=self.role,
             permits=lambda command: self.may(command.name),
             find_place=lambda channel: directory.find_place(channel, viewer),
             sees_channel=lambda channel: directory.sees(channel, viewer),

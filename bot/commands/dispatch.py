@@ -123,18 +123,18 @@ class AlertActions:
             return Answer(card=GONE)
         if asked.verb == ACK:
             return await self._acknowledge(alert, caller.actor)
-        assignee: Person | None = None
+        directory, assignee = self.access.directory, None
         if asked.verb == ASSIGN and asked.person:
             user = caller.person.id if asked.person == ME else asked.person
             if user.startswith("@"):
-                user = await self.access.directory.find_named(user)
-            assignee = await self.access.directory.find(user) if user else None
-            if assignee is None:
+                user = await directory.find_named(user)
+            if not user:
                 why = f"“{clip(asked.person)}” isn't one person in this Slack workspace."
                 return Answer(card=_whom(alert, f"{why} Choose a person from the list."), settles=True)
+            assignee = await directory.find(user)
         asked = _meant(asked, alert, caller, assignee)
         if asked.verb == "dismiss":
-            asked = replace(asked, detail=await self.access.directory.with_names(asked.detail))
+            asked = replace(asked, detail=await directory.with_names(asked.detail))
         now = moment(self.store.database.clock())
         until = None
         if asked.verb in _WITH_END:
@@ -565,14 +565,12 @@ def list_item(
 
 async def list_replies(asked: Replies, context: CommandContext, cards: CardSettings) -> Answer:
     """A page of the unclaimed replies, or the person's own; after a click on one, the page is shown anew."""
-    if not (asked.mine or asked.page):
-        asked = replace(asked, page=1)
+    turned, then = asked.page or 1, None
+    asked = asked if asked.mine else replace(asked, page=turned)
     card, replies, count = await find_replies(asked, context)
-    pages, own, then = -(-count // PAGE), context.workspace.name if cards.several else "", None
-    if asked.mine and count > PAGE:
-        card = replace(card, text=(f"The first {PAGE} are shown.",))
-    elif not asked.mine:
-        page = min(asked.page or 1, pages)
+    if not asked.mine:
+        pages, own = -(-count // PAGE), context.workspace.name if cards.several else ""
+        page = min(turned, pages)
         then = Invocation(arguments=Replies(page=page), workspace=own or None)
         offered = {"Previous": page - 1, "Next": page + 1}
         turns = (
@@ -581,9 +579,11 @@ async def list_replies(asked: Replies, context: CommandContext, cards: CardSetti
             if 0 < other <= pages
         )
         card = replace(card, buttons=tuple(turns))
+    elif count > PAGE:
+        card = replace(card, text=(f"The first {PAGE} are shown.",))
     items = tuple(list_item(reply, context.now(), cards, then=then) for reply in replies[:PAGE])
     # A page that a person turned to takes the place of the one before.
-    return Answer(card=card, items=items, settles=(asked.page or 1) > 1)
+    return Answer(card=card, items=items, settles=turned > 1)
 
 
 # -- Answers a typed or clicked line with a Card; every failure is a Card too
