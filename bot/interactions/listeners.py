@@ -512,7 +512,7 @@ class Answers:
     async def _call(self, method: str, message: Message, **body: Any) -> None:
         """Call Slack with a message; what it refuses is lost."""
         how = NO_UNFURL if method == POST else {}
-        shown = {"text": message.text, "blocks": message.blocks}
+        shown: dict[str, Any] = {"text": message.text, "blocks": message.blocks}
         try:
             await self._slack.call(method, retry=True, **shown, **how, **body)
         except SlackError as error:
