@@ -27,7 +27,7 @@ Text = Annotated[str | None, PlainValidator(as_text)]
 Word = Annotated[str | None, PlainValidator(as_word)]
 Number = Annotated[float | None, PlainValidator(as_number)]
 Count = Annotated[int | None, PlainValidator(as_count)]
-Raw = Annotated[Mapping[str, Any], SkipValidation]
+Raw = Annotated[Mapping[str, Any], SkipValidation, Field(exclude=True)]
 
 
 def _named(*names: str, default: Any = None) -> Any:

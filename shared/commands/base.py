@@ -82,8 +82,7 @@ class Data:
         return hash((type(self), *vars(self).values()))
 
     def __repr__(self) -> str:
-        named = (f"{name}={value!r}" for name, value in vars(self).items())
-        return f"{type(self).__name__}({', '.join(named)})"
+        return f"{type(self).__name__}(**{vars(self)})"
 
 
 class Arguments(Data):

@@ -51,21 +51,18 @@ class Guard(Arguments):
         act = next((one for one in ACTS if typed.is_one_of(one)), None)
         if act is None:
             raise unknown_word(typed, ACTS)
-        name, rule, length = rest, words[:0], words[:0]
+        if act == "add" and len(rest) > 2 and rest[-2].is_one_of("as"):
+            name = _name(rest[-1:])
+            return cls(act=act, rule=_rule(rest[:-2]), name=name)
         if act == "add" or (act == "test" and not _is_name(rest)):
-            is_named = act == "add" and len(rest) > 2 and rest[-2].is_one_of("as")
-            rule, name = (rest[:-2], rest[-1:]) if is_named else (rest, words[:0])
-        elif act == "list":
+            return cls(act=act, rule=_rule(rest))
+        if act == "list":
             none_left(rest)
-        elif act == "off":
-            name, length = rest[:1], rest[1:]
-        may_lack = act in {"list", "add", "test", "off", "on"}
-        return cls(
-            act=act,
-            name=_name(name) if name or not may_lack else "",
-            rule=_rule(rule) if act == "add" or (act == "test" and not name) else "",
-            duration=_length(length),
-        )
+        if act == "list" or (act in {"off", "on"} and not rest):
+            return cls(act=act)
+        if act == "off":
+            return cls(act=act, name=_name(rest[:1]), duration=_length(rest[1:]))
+        return cls(act=act, name=_name(rest))
 
     def write(self) -> Iterable[str]:
         yield self.act

@@ -179,7 +179,7 @@ def resolve_sequence(sequences: Many[Sequence], words: Many[str], *, greedy: boo
             break
         rest = words[count:]
         before_end = rest[0].lower() in END_WORDS or rest[0][:1].isdigit() or read_end(("until", *rest))
-        fitting = (_fitting if before_end else _named)(sequences, " ".join(words[:count]))
+        fitting = _fitting(sequences, " ".join(words[:count]), whole=not before_end)
         after = tuple(rest)
     if fitting:
         return Match(query=query, fitting=fitting, after=after if len(fitting) == 1 else ())
@@ -188,21 +188,18 @@ def resolve_sequence(sequences: Many[Sequence], words: Many[str], *, greedy: boo
     return Match(query=query, nearest=nearest)
 
 
-def _named(sequences: Many[Sequence], query: str) -> tuple[Sequence, ...]:
-    folded = _fold(query)
-    by_id = [s for s in sequences if s.id == query] or [s for s in sequences if _fold(s.id) == folded]
-    return tuple(by_id or [s for s in sequences if folded and _fold(s.name or "") == folded])
-
-
-def _fitting(sequences: Many[Sequence], query: str) -> tuple[Sequence, ...]:
+def _fitting(sequences: Many[Sequence], query: str, *, whole: bool = False) -> tuple[Sequence, ...]:
     """The sequences with this id or whole name; else those whose names begin so, or contain it as whole words."""
+    if exact := [one for one in sequences if one.id == query]:
+        return tuple(exact)
     folded = _fold(query)
-    words = _words(folded)
-    if (named := _named(sequences, query)) or not words or folded in NO_NAMES:
-        return named
+    words, names = _words(folded), [(one, _fold(one.name or "")) for one in sequences]
+    named = [one for one in sequences if _fold(one.id) == folded]
+    named = named or [one for one, name in names if name == folded != ""]
+    if named or whole or not words or folded in NO_NAMES:
+        return tuple(named)
     # Three letters would fit by chance, and a pause of the wrong sequence is worse than a question.
     is_long = len(folded.replace(" ", "")) >= SHORTEST_BEGINNING
-    names = ((sequence, _fold(sequence.name or "")) for sequence in sequences)
     return tuple(
         one
         for one, name in names

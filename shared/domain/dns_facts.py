@@ -5,11 +5,13 @@ What public DNS says is in them as it was cleaned for the reports: a Card and it
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any
 
 from shared.domain.card import Fact, Tone
-from shared.domain_health.report import Check, CheckReport, Code, DomainChange, DomainReport, Value
+from shared.domain_health.report import Check, CheckReport, Code, DomainChange, DomainReport, Value, encode
 from shared.text.formats import show_number, show_some, show_span, show_time
 
 OLD = timedelta(days=1)
@@ -186,31 +188,13 @@ def in_dns(name: str) -> str:
         return name
 
 
-def as_data(report: DomainReport | None, *, now: datetime) -> dict[str, object]:
-    """For `--json`: what is unknown is null."""
-    if report is None:
-        return {"value": None, "checked_at": None, "checks": []}
+def as_data(report: DomainReport | None, *, now: datetime) -> dict[str, Any]:
+    """The report for `--json`, each problem with its advice: what is unknown, or old, is null."""
+    data = json.loads(encode(report or DomainReport(domain="")))
     values = {Tone.GOOD: "good", Tone.BAD: "problem"}
-    return {
-        "value": values.get(dns_fact(report, now=now).tone),
-        "checked_at": _iso(report.checked_at),
-        "checks": [
-            {
-                "check": str(check.check),
-                "value": None if _is_old(check, now) or check.value is Value.UNKNOWN else str(check.value),
-                "confirmed": check.confirmed,
-                "code": str(check.code),
-                "about": check.about or None,
-                "records": list(check.records),
-                "since": _iso(check.since),
-                "checked_at": _iso(check.checked_at),
-                "last_good_at": _iso(check.last_good.at if check.last_good else None),
-                "advice": advice_of(check) or None,
-            }
-            for check in report.checks
-        ],
-    }
-
-
-def _iso(at: datetime | None) -> str | None:
-    return at.isoformat() if at else None
+    for check, told in zip(report.checks if report else (), data["checks"], strict=True):
+        told["advice"] = advice_of(check) or None
+        if check.value is Value.UNKNOWN or _is_old(check, now):
+            told["value"] = None
+    value, at = values.get(dns_fact(report, now=now).tone), report and report.checked_at
+    return {"value": value, "checked_at": at and at.isoformat(), "checks": data["checks"]}

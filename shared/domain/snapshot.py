@@ -8,13 +8,14 @@ As JSON it is kept in the history and printed by `--json`; what the service sent
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from collections.abc import Sequence as Listed
-from dataclasses import asdict, field, replace
+from dataclasses import field, replace
 from datetime import date, datetime, timedelta
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pydantic import TypeAdapter
 
 from shared.api.errors import (
     NoResponse,
@@ -25,7 +26,7 @@ from shared.api.errors import (
     Unauthorized,
     Unreadable,
 )
-from shared.api.models import NOTHING, Inbox, Lead, Page, Sequence, StatsRow, fields_of
+from shared.api.models import NOTHING, Inbox, Lead, Page, Sequence, StatsRow
 from shared.api.pace import BudgetState, Priority
 from shared.api.pipeline import LARGE_LIST_ROWS, decode_in_thread
 from shared.api.words import GROUPINGS, Grouping
@@ -240,95 +241,22 @@ async def take_snapshot(client: OutreachClient, workspace: str, *, now: datetime
     return replace(snapshot, budget=client.budget)
 
 
-_MODELS = (Sequence, Inbox, Lead, StatsRow)
-_MODEL_OF: Mapping[tuple[str, ...], type] = {fields_of(model): model for model in _MODELS}
-"""The model whose values have these names: an object in the text that has them is one."""
-_RECORDS: Mapping[str, type] = {
-    "firings": Incident,
-    "pauses": PauseEnd,
-    "problems": ProblemStart,
-    "replies": InterestedReply,
-}
-"""The parts of a snapshot from the bot's records and the history, besides its readings."""
-_TIMES = frozenset({"read_at", "failed_since", "failed_at", "cause_since", "received_at"})
-ROWS_PER_PIECE = 500
+@cache
+def _adapter() -> TypeAdapter[Snapshot]:
+    return TypeAdapter(Snapshot)
 
 
-def to_text(snapshot: Snapshot) -> Iterator[str]:
-    """The snapshot as JSON, piece by piece: in one, ten thousand inboxes would be ten megabytes on the way."""
-    head: dict[str, Any] = {"workspace": snapshot.workspace}
-    head["budget"] = snapshot.budget and asdict(snapshot.budget)
-    for name in _RECORDS:
-        kept = _of_listed_leads(snapshot) if name == "replies" else getattr(snapshot, name)
-        head[name] = None if kept is None else [_values(one) for one in kept]
-    yield f'{_dumped(head)[:-1]},"readings":{{'
-    for number, name in enumerate(SOURCES):
-        yield f"{',' if number else ''}{_dumped(name)}:"
-        yield from _reading_text(snapshot.reading(SOURCES[name]))
-    yield "}}"
-
-
-def _of_listed_leads(snapshot: Snapshot) -> Iterator[InterestedReply]:
-    """The replies of leads that are listed: the bot remembers thousands of others."""
+def to_json(snapshot: Snapshot) -> bytes:
+    """The snapshot as JSON, without what the service sent besides."""
     listed = {lead.email.lower() for lead in snapshot.interested.value or () if lead.email}
-    return (reply for reply in snapshot.replies if reply.email.lower() in listed)
+    # Those of leads that are listed: the bot remembers thousands of others.
+    replies = tuple(reply for reply in snapshot.replies if reply.email.lower() in listed)
+    return _adapter().dump_json(replace(snapshot, replies=replies))
 
 
-def _reading_text(reading: Reading[Any]) -> Iterator[str]:
-    about, value = _values(reading), reading.value
-    del about["value"]
-    if not isinstance(value, tuple):
-        yield _dumped({**about, "value": value and _values(value)})
-        return
-    yield f'{_dumped(about)[:-1]},"value":['
-    for start in range(0, len(value), ROWS_PER_PIECE):
-        rows = [_values(row) for row in value[start : start + ROWS_PER_PIECE]]
-        yield f"{',' if start else ''}{_dumped(rows)[1:-1]}"
-    yield "]}"
-
-
-def _values(of: Any) -> dict[str, Any]:
-    """The fields of a record or a model, but what the service sent besides."""
-    return {name: getattr(of, name) for name in fields_of(type(of))}
-
-
-def _dumped(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), default=datetime.isoformat)
-
-
-def from_text(text: bytes) -> Snapshot:
-    """What `to_text` wrote; what another version wrote otherwise is left out.
-
-    Rows become models as they are read, so that their objects are never all there at once.
-    """
-    document = json.loads(text, object_hook=_thawed)
-    budget = document.get("budget")
-    head: dict[str, Any] = {"budget": budget and _record(BudgetState, budget)}
-    for name, kind in _RECORDS.items():
-        if name in document:
-            kept = document[name]
-            head[name] = None if kept is None else tuple(_record(kind, one) for one in kept)
-    snapshot = Snapshot(workspace=document["workspace"], **head)
-    for name, kept in document["readings"].items():
-        if source := SOURCES.get(name):
-            snapshot = snapshot.with_reading(source, _record(Reading, kept))
-    return snapshot
-
-
-def _thawed(found: dict[str, Any]) -> Any:
-    model = _MODEL_OF.get(tuple(found))
-    return model(**found) if model else found
-
-
-def _record(kind: type[T], kept: Mapping[str, Any]) -> T:
-    found: dict[str, Any] = {}
-    for name in fields_of(kind):
-        value = kept.get(name)
-        if name in _TIMES and value:
-            value = datetime.fromisoformat(value)
-        if name in kept:
-            found[name] = tuple(value) if isinstance(value, list) else value
-    return kind(**found)
+def from_json(text: bytes) -> Snapshot:
+    """Read what `to_json` wrote; what another version wrote besides is left out. Raises ValueError."""
+    return _adapter().validate_json(text)
 
 
 UNREACHABLE = "The outreach service can't be reached"

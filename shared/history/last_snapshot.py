@@ -8,7 +8,7 @@ import zlib
 from datetime import datetime
 from pathlib import Path
 
-from shared.domain.snapshot import Snapshot, from_text
+from shared.domain.snapshot import Snapshot, from_json
 
 LAST_BODY = """
     SELECT body FROM history_snapshots WHERE workspace = :workspace AND at <= :until ORDER BY at DESC LIMIT 1
@@ -34,7 +34,8 @@ def read_last_snapshot(file: Path, workspace: str, *, now: datetime) -> Snapshot
 
 def decoded(body: bytes) -> Snapshot | None:
     """The snapshot of a stored body; None where it can't be read."""
-    try:
-        return from_text(zlib.decompress(body))
-    except (ValueError, KeyError, TypeError, IndexError, zlib.error):
-        return None
+    with contextlib.suppress(ValueError, KeyError, zlib.error):
+        found = from_json(zlib.decompress(body))
+        # Only whole ones are kept: another one is of a version that named its parts otherwise.
+        return found if found.is_whole else None
+    return None

@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from shared.api.models import Inbox
-from shared.domain.snapshot import Snapshot, to_text
+from shared.domain.snapshot import Snapshot, to_json
 from shared.history.engine import METRIC, covered, samples, series, snapshots, states, transitions
 
 KEPT_EVERY_SECONDS = 120
@@ -40,8 +40,7 @@ def keep(connection: sa.Connection, snapshot: Snapshot, *, at: int) -> None:
     lately = (c.workspace == snapshot.workspace) & (c.at > at - KEPT_EVERY_SECONDS) & (c.at <= at)
     if not snapshot.is_whole or connection.scalar(sa.select(sa.exists().where(lately))):
         return
-    packer = zlib.compressobj(3)
-    body = b"".join([*(packer.compress(piece.encode()) for piece in to_text(snapshot)), packer.flush()])
+    body = zlib.compress(to_json(snapshot), 3)
     connection.execute(sa.insert(snapshots).values(workspace=snapshot.workspace, at=at, body=body))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import date
 
 from shared.frozen import frozen
@@ -90,7 +89,7 @@ class RuleFinding:
     """The measurement in words."""
     domain: str = ""
     """The domain in trouble, in small letters: all that is found on one is told once. Empty where it is told by itself."""
-    sequences: Sequence[str] = ()
+    sequences: tuple[str, ...] = ()
     """The ids of the sequences that it pauses."""
     resumes_at: float | None = None
 

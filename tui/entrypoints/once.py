@@ -7,16 +7,17 @@ import contextlib
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
+from shared.api.models import StatsRow, as_dict
 from shared.commands.run import open_client
 from shared.domain import evidence
-from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot, take_snapshot, to_text
+from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot, take_snapshot
 from shared.domain.workspace_verdict import PAUSED, Condition, conditions_of, judge_reading
 from shared.history.history import History
 from shared.records.records import HistoryUnavailable
@@ -77,7 +78,7 @@ async def print_once(
         picture = await _picture(Tick(snapshot=snapshot, board=board, changes=(), beats=1), page)
         await asyncio.to_thread(svg.write_text, picture, encoding="utf-8")
     if as_json:
-        text = json.dumps(as_data(snapshot, board), indent=2, ensure_ascii=False)
+        text = json.dumps(as_data(snapshot, board), indent=2, ensure_ascii=False, default=datetime.isoformat)
         sys.stdout.write((visible_json(text) if sys.stdout.isatty() else text) + "\n")
     elif not svg:
         _print(board, now=now)
@@ -134,8 +135,7 @@ async def _with_starts(
 
 def as_data(snapshot: Snapshot, board: Board) -> Mapping[str, Any]:
     """The document's words as keys; null for what is unknown. `readings` tells the age of each part."""
-    document: dict[str, Any] = json.loads("".join(to_text(snapshot)))
-    readings = document["readings"]
+    readings = {name: snapshot.reading(source) for name, source in SOURCES.items()}
     return {
         "workspace": snapshot.workspace,
         "verdict": board.verdict.as_data(),
@@ -150,10 +150,12 @@ def as_data(snapshot: Snapshot, board: Board) -> Mapping[str, Any]:
             for condition in board.conditions
             if condition.is_alarm
         ],
-        **{name: _with_rates(reading["value"]) for name, reading in readings.items()},
-        "budget": document["budget"],
+        **{name: _with_rates(reading.value) for name, reading in readings.items()},
+        "budget": snapshot.budget and asdict(snapshot.budget),
         "readings": {
-            name: {key: reading[key] for key in ("read_at", "error", "cause", "failed_since", "more")}
+            name: {
+                key: getattr(reading, key) for key in ("read_at", "error", "cause", "failed_since", "more")
+            }
             for name, reading in readings.items()
         },
     }
@@ -167,13 +169,14 @@ def _seen_to_begin(condition: Condition) -> str | None:
 
 
 def _with_rates(value: Any) -> Any:
-    """Rows of the stats with their rates and the bounds of each; everything else as it is."""
-    if isinstance(value, list):
+    """The fields of what was read; those of stats with their rates and the bounds of each."""
+    if isinstance(value, tuple):
         return [_with_rates(row) for row in value]
-    if not isinstance(value, Mapping) or "sends" not in value:
-        return value
-    counts = {"sends": value["sends"], "replies": value["replies"], "positive": value["positive_replies"]}
-    return {**value, **evidence.rates_data(**counts)}
+    fields = value and as_dict(value)
+    if isinstance(value, StatsRow):
+        counts = {"sends": value.sends, "replies": value.replies, "positive": value.positive_replies}
+        fields |= evidence.rates_data(**counts)
+    return fields
 
 
 async def _lanes(

@@ -124,7 +124,8 @@ def whole(made: Snapshot, *, at: datetime) -> Snapshot:
     for source in SOURCES.values():
         reading = made.reading(source)
         if reading.read_at is None:
-            made = made.with_reading(source, Reading(value=(), read_at=at))
+            value = StatsRow(group=source.name) if source.name in {"today", "previous"} else ()
+            made = made.with_reading(source, Reading(value=value, read_at=at))
     return made
 
 

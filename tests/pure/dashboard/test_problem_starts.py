@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from shared.domain.snapshot import ProblemStart, from_text, to_text
+from shared.domain.snapshot import ProblemStart, from_json, to_json
 from shared.history.history import History
 from shared.records.records import DomainPast, DomainPause
 from shared.storage.database import parse_url
@@ -69,11 +69,7 @@ def domain_since(tick: Tick, *, words: str) -> set[datetime | None]:
     state = WorkspaceState(workspace="acme")
     state.take(tick, now=now)
     (alarm,) = [one for one in state.alarms if one.where == DOMAIN]
-    (viewed,) = [
-        one
-        for one in board_of(from_text("".join(to_text(tick.snapshot)).encode())).conditions
-        if one.where == DOMAIN
-    ]
+    (viewed,) = [one for one in board_of(from_json(to_json(tick.snapshot))).conditions if one.where == DOMAIN]
     (told,) = [one for one in as_data(tick.snapshot, tick.board)["alarms"] if one["where"] == DOMAIN]
     assert (told["since"] is None) == words.startswith("before")
     frame = state.frame(now=now)
