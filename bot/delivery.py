@@ -129,7 +129,6 @@ def _count_delivery(pending: PendingDelivery, decision: Decision) -> None:
         workspace=pending.workspace,
         kind=decision.kind,
         problem=decision.problem,
-        seen=pending.seen,
         found=pending.found,
         posts=len(decision.posts),
     )

@@ -66,8 +66,6 @@ class Alert:
     acked_name: str = ""
     acked_at: float | None = None
     ack_reminders: int = 0
-    seen: int = 0
-    """The number of times that its delivery came."""
     found: bool = False
     """It was read from the API: its delivery never came."""
     lead_link: str = ""

@@ -50,7 +50,7 @@ from shared.store.db.schema import (
     sightings,
 )
 from shared.store.facts import PROBE, SUBSCRIPTION
-from shared.store.jobs import DOMAIN, POST, REMIND
+from shared.store.jobs import DOMAIN, REMIND
 from shared.store.messages import Planned, PlannedPost, State
 from shared.store.people import Candidates, Turn, take
 from shared.store.post_kinds import ALERT, REPLACED, TURNED
@@ -74,9 +74,9 @@ _BEGUN = ""
 """The row that says that a first look at a workspace's leads has been taken."""
 
 _INTO = """INSERT INTO deliveries
-    (seen, pending, found, dkey, workspace, body, received_at, last_at)"""
+    (pending, found, dkey, workspace, body, received_at, last_at)"""
 _POSTGRESQL = f"""{_INTO}
-    SELECT 1, true, %s, dkey, workspace, body, at, at
+    SELECT true, %s, dkey, workspace, body, at, at
     FROM unnest(%s::bytea[], %s::text[], %s::bytea[], %s::float8[]) AS new(dkey, workspace, body, at)"""  # noqa: S608 constants alone
 # It stays as it is, and the database has to write it.
 _REWRITTEN = (
@@ -153,7 +153,7 @@ def insert(tx: Transaction, batch: Sequence[Arrival], *, found: bool = False) ->
 @lru_cache(maxsize=512)
 def _sqlite(size: int, *, found: bool) -> str:
     """Four values a row; the moment of the arrival is also that of the newest."""
-    rows = (f"(1,1,{found:d},?{n},?{n + 1},?{n + 2},?{n + 3},?{n + 3})" for n in range(1, 1 + 4 * size, 4))
+    rows = (f"(1,{found:d},?{n},?{n + 1},?{n + 2},?{n + 3},?{n + 3})" for n in range(1, 1 + 4 * size, 4))
     return f"{_INTO} VALUES {','.join(rows)}"
 
 
@@ -251,7 +251,6 @@ class PendingDelivery:
     found: bool
     received_at: float
     last_at: float
-    seen: int
     is_new: bool
     arrivals: int = 1
     """The number of its arrivals that were taken together."""
@@ -353,9 +352,7 @@ def _settle_alone(
 
 _BY_ARRIVAL = (deliveries.c.received_at, deliveries.c.id)
 _OLDEST = sa.select(deliveries.c.received_at).where(deliveries.c.pending).order_by(*_BY_ARRIVAL).limit(1)
-_ARRIVED = [
-    deliveries.c[name] for name in ("id", "dkey", "workspace", "found", "received_at", "last_at", "seen")
-]
+_ARRIVED = [deliveries.c[name] for name in ("id", "dkey", "workspace", "found", "received_at", "last_at")]
 CAME: sa.Select[Any] = (
     sa.select(*_ARRIVED, deliveries.c.body, sa.null().label("alert"))
     .where(deliveries.c.pending)
@@ -404,7 +401,6 @@ def _gather(tx: Transaction, *, limit: int) -> Sequence[PendingDelivery]:
             found=first.found,
             received_at=first.received_at,
             last_at=later[-1].received_at if later else first.last_at,
-            seen=first.seen + len(later),
             is_new=not there,
             arrivals=len(rows),
             alert=first.alert,
@@ -440,12 +436,11 @@ def subscriptions_of(tx: Transaction, workspaces: Collection[str]) -> Mapping[st
     return wanted
 
 
-_COUNTED = ("seen", "last_at")
 _READ = ("kind", "problem", "domain", "sequence", "inbox", "detail")
 _SETTLED = (
     sa.update(deliveries)
     .where(deliveries.c.id == sa.bindparam("row"))
-    .values(pending=False, **{name: sa.bindparam(f"new_{name}") for name in (*_READ, *_COUNTED)})
+    .values(pending=False, **{name: sa.bindparam(f"new_{name}") for name in (*_READ, "last_at")})
 )
 
 
@@ -460,8 +455,7 @@ def _settle(tx: Transaction, decided: Decided) -> None:
     # In one order, lest two processes lock each other out.
     ordered = sorted(decided, key=lambda pair: pair[0].alert_id)
     settled = [
-        {"row": row.id}
-        | {f"new_{name}": getattr(row, name) for name in _COUNTED}
+        {"row": row.id, "new_last_at": row.last_at}
         | {f"new_{name}": getattr(decision, name) for name in _READ}
         for row, decision in ordered
     ]
@@ -640,10 +634,10 @@ def _merge(tx: Transaction, planned: Planned, replies: Mapping[str, ReplyCard]) 
     if not mine:
         return planned
     names = {post.alert_id for post in mine}
-    # One of each lead, which has the cards of all its alerts.
-    leads = {(replies[name].workspace, replies[name].email): name for name in names}
-    query = _CARDS_POSTGRESQL if tx.is_postgresql else _CARDS_SQLITE
-    cards = tx.read(ReplyCard, query, {"names": [*leads.values()], "now": tx.now})
+    leads = sorted({(replies[name].workspace, replies[name].email) for name in names})
+    cards: list[ReplyCard] = []
+    for workspace, email in leads:
+        cards += tx.read(ReplyCard, _CARDS, {"of": workspace, "email": email, "now": tx.now})
     # A repeat of what took over a card: the card has the name of the event that it was planned for.
     posted = {(row.alert_id, row.channel) for row in tx.execute(_SHOWN, {"names": [*names]})}
     merged = {post.dedupe for post in mine if (post.alert_id, post.channel) in posted}
@@ -660,40 +654,27 @@ def _merge(tx: Transaction, planned: Planned, replies: Mapping[str, ReplyCard]) 
     return [(workspace, post) for workspace, post in planned if post.dedupe not in merged]
 
 
-_NAMES: sa.BindParameter[Any] = sa.bindparam("names", expanding=True)
 _SHOWN: sa.Select[Any] = sa.select(posts.c.alert_id, posts.c.channel).where(
-    posts.c.alert_id.in_(_NAMES), posts.c.kind.in_([ALERT, REPLACED])
+    posts.c.alert_id.in_(sa.bindparam("names", expanding=True)), posts.c.kind.in_([ALERT, REPLACED])
 )
-_NEW, _NEAR = alerts.alias("new"), alerts.alias("near")
 _NEWEST = (
-    sa.select(_NEAR.c.id)
-    .where(_NEAR.c.workspace == _NEW.c.workspace, _NEAR.c.email == _NEW.c.email)
-    .where(_NEAR.c.received_at > NOW - WITHIN_SECONDS)
-    .order_by(_NEAR.c.received_at.desc())
+    sa.select(alerts.c.id)
+    .where(alerts.c.workspace == sa.bindparam("of"), alerts.c.email == sa.bindparam("email"))
+    .where(alerts.c.received_at > NOW - WITHIN_SECONDS)
+    .order_by(alerts.c.received_at.desc())
     .limit(COMPARED)
-    .correlate(_NEW)
 )
-"""The newest alerts of the lead of an alert."""
-
-
-def _cards_of(newest: Any) -> sa.Select[Any]:
-    """The cards of `newest`, which are alerts joined to one of each lead."""
-    return (
-        sa.select(
-            *(posts.c[name] for name in ("id", "workspace", "channel", "state", "sent_at")),
-            *(alerts.c[name] for name in ("email", "kind", "reply")),
-            alerts.c.id.label("alert"),
-        )
-        .select_from(newest.join(posts, posts.c.alert_id == alerts.c.id))
-        .where(_NEW.c.id.in_(_NAMES), alerts.c.kind.in_(REPLIES), posts.c.kind == ALERT)
-        .order_by(posts.c.id)
+_CARDS = (
+    sa.select(
+        *(posts.c[name] for name in ("id", "workspace", "channel", "state", "sent_at")),
+        *(alerts.c[name] for name in ("email", "kind", "reply")),
+        alerts.c.id.label("alert"),
     )
-
-
-# Each engine has its own way to look up the newest alerts by an index for each lead.
-_EACH = _NEWEST.lateral("newest")
-_CARDS_POSTGRESQL = _cards_of(_NEW.join(_EACH, sa.true()).join(alerts, alerts.c.id == _EACH.c.id))
-_CARDS_SQLITE = _cards_of(_NEW.join(alerts, alerts.c.id.in_(_NEWEST)))
+    .join(posts, posts.c.alert_id == alerts.c.id)
+    .where(alerts.c.id.in_(_NEWEST), alerts.c.kind.in_(REPLIES), posts.c.kind == ALERT)
+    .order_by(posts.c.id)
+)
+"""The cards of the newest alerts of a lead."""
 
 
 def _take_over(tx: Transaction, card: ReplyCard, post: PlannedPost) -> None:
@@ -707,9 +688,8 @@ def _take_over(tx: Transaction, card: ReplyCard, post: PlannedPost) -> None:
     if claim := tx.execute(query).first():
         free = (alerts.c.id == post.alert_id) & (alerts.c.claimed_by == "")
         tx.update(alerts, free, **claim._asdict(), worked_since=claim.claimed_at, waiting_since=None)
-    if card.state == State.HELD and post.held_until is None:
-        values |= {"state": State.READY, "held_until": None}
-        jobs.put(tx, POST, card.channel)
+    if post.held_until is None:
+        messages.move(tx, "released", posts.c.id == card.id)
     if card.state not in {State.READY, State.HELD}:  # Slack may have it as it was
         values |= {"turned": True, "held_until": post.held_until}
     messages.redraw(tx, posts.c.id == card.id, **values)

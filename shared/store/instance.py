@@ -46,7 +46,6 @@ class Instance(Repository):
     """The one row that names the database, and the heartbeats of its bots."""
 
     known_id = reads(method(known_id))
-    last_seen = reads(method(last_seen))
 
     @writes
     def id(self, tx: Transaction) -> str:

@@ -56,7 +56,7 @@ from shared.store.db.engine import (
     reads,
     writes,
 )
-from shared.store.db.schema import NOW, alerts, audit, deliveries, literal, posts
+from shared.store.db.schema import alerts, audit, deliveries, literal, posts
 from shared.store.db.schema import jobs as job_rows
 from shared.store.facts import DIGEST, SUBSCRIPTION
 from shared.store.jobs import ASKED_FOR, LOOKUP, ORDINARY, PAINT, POST, RELEASE, REMIND, Job
@@ -113,6 +113,26 @@ class State(StrEnum):
     DEAD = "dead"
     HELD = "held"
 
+
+_UNDER_WAY = (State.SENDING, State.UNCERTAIN)
+_MOVES: Mapping[str, tuple[tuple[State, ...], State]] = {
+    "taken": ((State.READY,), State.SENDING),
+    # Also where another process has given it up meanwhile.
+    "sent": ((*_UNDER_WAY, State.READY, State.DEAD), State.SENT),
+    # As long as none has tried it again; what it showed at the attempt is not known any more.
+    "found": ((State.UNCERTAIN, State.READY, State.DEAD), State.SENT),
+    "not sent": (_UNDER_WAY, State.READY),
+    "refused": (_UNDER_WAY, State.DEAD),
+    "unanswered": (_UNDER_WAY, State.UNCERTAIN),
+    # By a process that lost its lease: it may be in the channel, or still arrive.
+    "left": ((State.SENDING,), State.UNCERTAIN),
+    "missing": ((State.UNCERTAIN,), State.READY),
+    "unreadable": ((State.UNCERTAIN,), State.DEAD),
+    "revived": ((State.DEAD,), State.READY),
+    "sought": ((State.DEAD,), State.UNCERTAIN),
+    "released": ((State.HELD,), State.READY),
+}
+"""The states that a post may have before each event, and the one that it has after it."""
 
 _c = posts.c
 
@@ -278,6 +298,38 @@ def broken_channels(tx: Transaction) -> dict[str, str]:
     channels = sa.select(job_rows.c.key, job_rows.c.payload).where(job_rows.c.kind == POST)
     troubles = {row.key: state_of(facts.read(row.payload)).trouble for row in tx.execute(channels)}
     return {channel: trouble for channel, trouble in sorted(troubles.items()) if trouble}
+
+
+_MOVED = tuple(
+    _c[name] for name in ("id", "version", "clicked", "channel", "thread_ts", "ts", "alert_id", "kind")
+)
+
+
+def move(
+    tx: Transaction, event: str, which: sa.ColumnElement[bool], *, after: float = 0.0, **values: Any
+) -> Sequence[sa.Row[Any]]:
+    """Change posts by an event, and have done what follows from their new state; returns those that it changed.
+
+    `after`: seconds until those that are uncertain are looked for, or as soon as others there.
+    """
+    before, state = _MOVES[event]
+    entered: Mapping[State, dict[str, Any]] = {
+        State.READY: {"unsure": False, "lookups": 0, "held_until": None},
+        State.SENDING: {"attempts": _c.attempts + 1, "turned": False},
+        State.UNCERTAIN: {"unsure": True, "lookups": 0, "doubted_at": tx.now},
+        State.SENT: {"unsure": False, "error": "", "failed_lookups": 0, "sent_at": tx.now},
+    }
+    moved = sa.update(posts).where(which, _c.state.in_(before))
+    moved = moved.values({"state": state, **entered.get(state, {}), **values})
+    rows = tx.execute(moved.returning(*_MOVED)).all()
+    if state is State.READY:
+        jobs.put(tx, POST, *(row.channel for row in rows))
+    elif state is State.UNCERTAIN:
+        keys = [f"{row.channel}/{row.thread_ts}" for row in rows]
+        jobs.put(tx, LOOKUP, *keys, at=tx.now + after, how="sooner")
+    elif state is State.SENT:
+        jobs.put(tx, REMIND, *(row.alert_id for row in rows if row.kind == ALERT), how="sooner")
+    return rows
 
 
 _AGAIN = {
@@ -477,7 +529,6 @@ class Look:
 
 
 _UNCERTAIN, _DEAD = is_in(State.UNCERTAIN), is_in(State.DEAD)
-_IDS = _c.id.in_(sa.bindparam("ids", expanding=True))
 IS_GIVEN_UP = _c.refusals >= literal(MOST_REFUSALS)
 """Slack refuses this very post, for good. Nothing tries it again but a new start of the bot."""
 
@@ -511,24 +562,11 @@ _INCIDENT = _waiting(_c.urgency >= INCIDENT, by=_BY_URGENCY)
 _ALERTS = _waiting(_c.kind == literal(ALERT), _c.urgency < INCIDENT, by=_BY_URGENCY, most=BUNDLE)
 # By an expression, for which there is no index: SQLite would take that by urgency, and sort all that waits.
 _REST = _waiting(_c.kind != literal(ALERT), _c.urgency + 0 < INCIDENT, by=(_c.id,))
-_SENDING = sa.update(posts).where(_IDS).values(state=State.SENDING, attempts=_c.attempts + 1, turned=False)
 _THREAD = sa.select(sa.case((_c.thread_ts != "", _c.thread_ts), else_=_c.ts)).where(
     _c.alert_id == sa.bindparam("alert"), _OF_CHANNEL, _c.kind == ALERT
 )
 
 
-def _doubted(which: sa.ColumnElement[bool]) -> Any:
-    """The statement with which `_look_for` finds these posts."""
-    values = {"state": State.UNCERTAIN, "unsure": True, "lookups": 0, "doubted_at": NOW}
-    return sa.update(posts).where(which).values(values).returning(_c.channel, _c.thread_ts)
-
-
-_LEFT = _doubted(_OF_CHANNEL & UNSENT & (_c.state == State.SENDING))
-_MINE = _IDS & (_c.token == sa.bindparam("held"))
-_TRIED = _MINE & _c.state.in_([State.SENDING, State.UNCERTAIN])
-_MARK, _DOUBTED = sa.update(posts).where(_TRIED), _doubted(_TRIED)
-_REFUSED_ITSELF = _MARK.values(state=State.DEAD, refusals=_c.refusals + 1)
-_UNTOLD = (State.SENDING, State.UNCERTAIN, State.READY, State.DEAD)
 _TRIED_AT = sa.func.coalesce(_c.tried_until, _c.created_at)
 
 
@@ -545,8 +583,7 @@ class Posting(Repository):
         state = _held(tx, job)
         if state is None:
             return None
-        # What was being sent when its lease ended may be in the channel, or still arrive.
-        _look_for(tx, _LEFT, {"of": job.key}, after=self.timings.read_pause / 2)
+        move(tx, "left", (_c.channel == job.key) & UNSENT, after=self.timings.read_pause / 2)
         wait = max(0.0, state.tat - self.timings.ahead - tx.now)
         chosen = () if wait else _next(tx, job.key, state)
         if not chosen:
@@ -558,8 +595,9 @@ class Posting(Repository):
         if first.alert_id and kind_of(first.kind).in_thread:  # what follows an alert belongs under its card
             thread = tx.scalar(_THREAD, {"alert": first.alert_id, "of": job.key}) or ""
         until = (job.due_at or tx.now) + self.timings.doubt
-        values = {"ids": [post.id for post in chosen], "token": job.token, "tried_until": until}
-        tx.execute(_SENDING, {**values, "bundle": bundle, "thread_ts": thread})
+        these = _c.id.in_([post.id for post in chosen])
+        attempt: dict[str, Any] = {"token": job.token, "tried_until": until}
+        move(tx, "taken", these, **attempt, bundle=bundle, thread_ts=thread)
         taken = tuple(replace(post, bundle=bundle, thread_ts=thread) for post in chosen)
         return ChannelLease(channel=job.key, job=job, posts=taken)
 
@@ -576,7 +614,7 @@ class Posting(Repository):
         state = _held(tx, turn.job)
         if isinstance(outcome, Sent):
             drawn = {post.id: post.version for post in turn.posts}
-            _mark_sent(tx, _c.token == turn.job.token, dict.fromkeys(drawn, outcome.ts), drawn)
+            _mark_sent(tx, "sent", _attempt(turn), dict.fromkeys(drawn, outcome.ts), drawn)
         settled = Settled(held=False)
         if state:
             settled = self._settle_held(tx, turn, state, outcome)
@@ -588,7 +626,7 @@ class Posting(Repository):
     def _settle_held(
         self, tx: Transaction, turn: ChannelLease, state: ChannelState, outcome: Outcome
     ) -> Settled:
-        ours = {"ids": [post.id for post in turn.posts], "held": turn.job.token}
+        ours = _attempt(turn)
         trial = min(LONGEST_TRIAL, max(FIRST_TRIAL, tx.now - (state.trouble_since or tx.now)))
         settled, after, sleeps = Settled(held=True), trial, False
         match outcome:
@@ -596,22 +634,21 @@ class Posting(Repository):
                 settled = Settled(held=True, recovered=bool(state.trouble))
                 state = replace(state, trouble="", trouble_since=0.0, moved_to="")
             case Unpostable():
-                tx.execute(_REFUSED_ITSELF, {**ours, "error": outcome.error})
+                move(tx, "refused", ours, error=outcome.error, refusals=_c.refusals + 1)
                 is_last = turn.posts[0].refusals + 1 == MOST_REFUSALS
                 settled = Settled(held=True, gave_up=is_last)
             case NotSent():
-                tx.execute(_MARK, {**ours, "state": State.READY, "error": outcome.error})
+                move(tx, "not sent", ours, error=outcome.error)
                 after = outcome.after
             case Unknown():
                 over = {"tried_until": tx.now} if outcome.answered else {}
                 pause = self.timings.read_pause / 2
-                _look_for(tx, _DOUBTED, {**ours, "error": outcome.error, **over}, after=pause)
-                if (
-                    not state.trouble
-                ):  # with each uncertain message in a row it is likelier that Slack is down
+                move(tx, "unanswered", ours, after=pause, error=outcome.error, **over)
+                # With each uncertain message in a row it is likelier that Slack is down.
+                if not state.trouble:
                     after = min(LONGEST_DOUBT_SECONDS, pause * 2.0 ** min(turn.job.attempts - 1, 16))
             case ChannelRefused():
-                tx.execute(_MARK, {**ours, "state": State.READY, "error": outcome.error})
+                move(tx, "not sent", ours, error=outcome.error)
                 settled = Settled(held=True, broke=not state.trouble)
                 # Slack answers that there is no channel of an old id; that it has a new one is what helps.
                 trouble = state.trouble if state.moved_to else outcome.error
@@ -728,8 +765,7 @@ class Posting(Repository):
         A process that lost its lease meanwhile tells only what it found.
         """
         there = {post.id: look.found[post.key] for post in lookup.posts if post.key in look.found}
-        # As long as none has tried them again; what they showed at the attempt is not known any more.
-        _mark_sent(tx, _c.state != State.SENDING, there, {})
+        _mark_sent(tx, "found", _c.id.in_(there), there, {})
         held = jobs.held(tx, lookup.job) is not None
         if held:
             missing = [post.id for post in lookup.posts if post.id not in there]
@@ -808,36 +844,30 @@ def _named(tx: Transaction) -> set[str]:
 
 
 def _revive(tx: Transaction, ids: Sequence[int]) -> int:
-    these = _c.id.in_(ids) & _DEAD
-    sure = sa.update(posts).where(these, sa.not_(_c.unsure)).values(state=State.READY)
-    channels = [*tx.scalars(sure.returning(_c.channel))]
-    channels += _look_for(tx, _doubted(these & _c.unsure), {}, after=0.0)
-    jobs.put(tx, POST, *channels)
-    return len(channels)
+    these = _c.id.in_(ids)
+    sought = move(tx, "sought", these & _c.unsure)
+    return len(sought) + len(move(tx, "revived", these & sa.not_(_c.unsure)))
+
+
+def _attempt(turn: ChannelLease) -> sa.ColumnElement[bool]:
+    """The posts of a turn, as long as nobody has tried them again since."""
+    return _c.id.in_([post.id for post in turn.posts]) & (_c.token == turn.job.token)
 
 
 def _mark_sent(
-    tx: Transaction, which: sa.ColumnElement[bool], there: Mapping[int, str], drawn: Mapping[int, int]
+    tx: Transaction,
+    event: str,
+    which: sa.ColumnElement[bool],
+    there: Mapping[int, str],
+    drawn: Mapping[int, int],
 ) -> None:
-    """Mark posts as sent, also those that another process has given up meanwhile; `drawn`: the versions that are there."""
-    if not there:
-        return
-    values = {"state": State.SENT, "sent_at": tx.now, "unsure": False, "error": "", "failed_lookups": 0}
-    marked = sa.update(posts).where(_c.id.in_(there), _c.state.in_(_UNTOLD), which)
-    marked = marked.values(ts=sa.case({**there}, value=_c.id), **values)
-    shown = (_c[name] for name in ("id", "version", "clicked", "channel", "ts", "alert_id", "kind"))
-    sent = tx.execute(marked.returning(*shown)).all()
-    stale = [row for row in sent if row.version != drawn.get(row.id)]  # it was changed while it was posted
-    put_paint(tx, {(row.channel, row.ts) for row in stale}, clicked=any(row.clicked for row in stale))
-    jobs.put(tx, REMIND, *(row.alert_id for row in sent if row.kind == ALERT), how="sooner")
-
-
-def _look_for(tx: Transaction, doubted: Any, values: Mapping[str, Any], *, after: float) -> list[str]:
-    """Have posts looked for `after` so many seconds, or as soon as others there; returns their channels."""
-    rows = tx.execute(doubted, {**values, "now": tx.now}).all()
-    keys = [f"{row.channel}/{row.thread_ts}" for row in rows]
-    jobs.put(tx, LOOKUP, *keys, at=tx.now + after, how="sooner")
-    return [row.channel for row in rows]
+    """Mark posts as sent; `drawn`: the versions that are there."""
+    if there:
+        sent = move(tx, event, which, ts=sa.case({**there}, value=_c.id))
+        # It was changed while it was posted.
+        stale = [row for row in sent if row.version != drawn.get(row.id)]
+        clicked = any(row.clicked for row in stale)
+        put_paint(tx, {(row.channel, row.ts) for row in stale}, clicked=clicked)
 
 
 def _uncertain_at(channel: str, thread_ts: str) -> sa.ColumnElement[bool]:
@@ -855,37 +885,19 @@ def _method(thread_ts: str) -> str:
 
 def _mark_missing(tx: Transaction, lookup: Lookup, look: Look, missing: Collection[int]) -> None:
     """Write down what a reading that didn't find them says of posts."""
-    lost = sa.update(posts).where(_c.id.in_(missing), _UNCERTAIN)
+    lost = _c.id.in_(missing) & _UNCERTAIN
     if look.complete:
         # To be sent again after enough readings, of which the last began when the attempt could no longer arrive.
-        until, began_at = _c.tried_until, lookup.began_at
-        late = sa.or_(until.is_(None), (until <= began_at) & (until <= tx.now))
+        began_at, until = lookup.began_at, _c.tried_until
         counts = sa.or_(_c.doubted_at.is_(None), _c.doubted_at <= began_at)
-        readings = _c.lookups + sa.case((counts, 1), else_=0)
-        enough = (readings >= READS) & late & counts
-        lost = lost.values(
-            lookups=sa.case((enough, 0), else_=readings),
-            state=sa.case((enough, State.READY.value), else_=State.UNCERTAIN.value),
-            unsure=sa.not_(enough),
-            failed_lookups=0,
-        )
-    elif look.hidden:
-        lost = lost.values(state=State.DEAD, error=look.error, failed_lookups=MOST_FAILED)
-    elif look.failed:
-        failed = _c.failed_lookups + 1
-        state = sa.case((failed >= MOST_FAILED, State.DEAD.value), else_=State.UNCERTAIN.value)
-        lost = lost.values(failed_lookups=failed, error=look.error, state=state)
-    else:
-        return
-    tx.execute(lost)
-
-
-_HELD = _OF_CHANNEL & (_c.state == State.HELD)
-_OVER = sa.select(_c.id).where(_HELD, _c.held_until <= NOW).order_by(_c.held_until).limit(AT_ONCE)
-_RELEASED = sa.update(posts).where(_c.id.in_(_OVER)).values(state=State.READY, held_until=None)
-_NEXT_HELD = (
-    sa.select(_c.held_until).where(_HELD, _c.held_until.is_not(None)).order_by(_c.held_until).limit(1)
-)
+        tx.update(posts, lost & sa.not_(counts), failed_lookups=0)
+        tx.update(posts, lost & counts, failed_lookups=0, lookups=_c.lookups + 1)
+        late = sa.or_(until.is_(None), until <= min(began_at, tx.now))
+        move(tx, "missing", lost & counts & late & (_c.lookups >= READS))
+    elif look.hidden or look.failed:
+        failed = MOST_FAILED if look.hidden else _c.failed_lookups + 1
+        tx.update(posts, lost, failed_lookups=failed, error=look.error)
+        move(tx, "unreadable", lost & (_c.failed_lookups >= MOST_FAILED))
 
 
 class Outbox(Repository):
@@ -899,10 +911,11 @@ class Outbox(Repository):
     @writes
     def release(self, tx: Transaction, job: Job) -> bool:
         """Let go of a portion of a channel's posts whose quiet hours are over; returns whether there were any."""
-        released = tx.execute(_RELEASED, {"of": job.key, "now": tx.now}).rowcount > 0
-        if released:
-            jobs.put(tx, POST, job.key)
-        following = tx.scalar(_NEXT_HELD, {"of": job.key})
+        held = (_c.channel == job.key) & (_c.state == State.HELD) & _c.held_until.is_not(None)
+        first = sa.select(_c.id).where(held).order_by(_c.held_until)
+        over = first.where(_c.held_until <= tx.now).limit(AT_ONCE)
+        released = bool(move(tx, "released", _c.id.in_(over)))
+        following = tx.scalar(first.with_only_columns(_c.held_until).limit(1))
         if following is not None or not jobs.done(tx, job):
             jobs.again(tx, job, after=max(0.0, (following or tx.now) - tx.now), attempts=0)
         return released
@@ -918,17 +931,13 @@ def renew_unsure(tx: Transaction, ids: Collection[int]) -> None:
     """Post again what may be in Slack as the card of a less specific event, and can't be looked up."""
     unsure = (_c.state == State.DEAD) & _c.unsure & _c.turned
     for row in tx.execute(sa.select(posts).where(_c.id.in_(ids), unsure).with_for_update()).all():
-        tx.update(
-            posts, _c.id == row.id, kind=REPLACED, state=State.SENT, unsure=False
-        )  # it stays, for repeats of its event
-        _plan_card(tx, row)
+        _replace_card(tx, row)
 
 
 def _renew(tx: Transaction, row: sa.Row[Any]) -> bool:
     """Plan what is posted instead of a post that nobody can edit; False: nothing is."""
     if row.turned and row.kind == ALERT:
-        tx.update(posts, _c.id == row.id, kind=REPLACED, turned=False)
-        _plan_card(tx, row)
+        _replace_card(tx, row)
         return True
     if not row.clicked or row.frozen or row.kind not in {ALERT, CURRENT}:
         return False
@@ -945,8 +954,10 @@ def _renew(tx: Transaction, row: sa.Row[Any]) -> bool:
     return True
 
 
-def _plan_card(tx: Transaction, row: sa.Row[Any]) -> None:
-    """The card itself, which also says what a note in the thread of the old one would; one of both mentions people."""
+def _replace_card(tx: Transaction, row: sa.Row[Any]) -> None:
+    """Plan the card anew, which also says what a note in the thread of the old one would; one of both mentions people."""
+    # It stays, for repeats of its event.
+    tx.update(posts, _c.id == row.id, kind=REPLACED, state=State.SENT, unsure=False, turned=False)
     note = (_c.alert_id == row.alert_id) & (_c.channel == row.channel) & (_c.kind == TURNED)
     tx.delete(posts, note & _c.state.in_([State.READY, State.HELD]))
     noted = tx.has(note)

@@ -24,7 +24,7 @@ def _columns(table: sa.Table) -> tuple[sa.ColumnElement[Any], ...]:
 
 OWN = _columns(alerts)
 """The columns of an alert without its delivery."""
-COLUMNS = (*OWN, *(deliveries.c[name] for name in ("body", "seen", "found")))
+COLUMNS = (*OWN, *(deliveries.c[name] for name in ("body", "found")))
 _NAMES = tuple(column.name for column in COLUMNS)
 ALERT_ROWS = sa.select(*COLUMNS).join(deliveries, deliveries.c.id == alerts.c.delivery_id)
 """Alerts with their deliveries."""

@@ -80,7 +80,6 @@ deliveries = sa.Table(
         "detail",  # what a count may ask: a hard or a soft bounce, the day of a return
     ),
     *flags("found"),  # found through the API, without a delivery
-    *counts("seen"),
     # Last, because SQLite walks over all of a body to what comes after it. NULL once pruned.
     sa.Column("body", sa.LargeBinary),
 )

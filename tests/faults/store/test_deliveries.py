@@ -134,7 +134,7 @@ async def test_a_look_that_fails_leaves_every_arrival_for_the_next(store: Store)
     # Rows and counts are one transaction: what the failed look has counted is undone with it.
     with pytest.raises(ZeroDivisionError):
         await store.deliveries.route(stumble)  # type: ignore[arg-type]  # it never decides
-    assert [pending.seen for pending in await routed(store)] == [2, 1]
+    assert [pending.arrivals for pending in await routed(store)] == [2, 1]
 
 
 async def test_repeats_are_detected_per_workspace(store: Store) -> None:

@@ -75,7 +75,6 @@ def posts(body: bytes) -> dict[str, PlannedPost]:
         found=False,
         received_at=now,
         last_at=now,
-        seen=1,
         is_new=True,
         subscriptions=wanted,
     )
