@@ -25,6 +25,8 @@ _CHANGING: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\b\d\d? s\b", "some s"),
     (r"(?<=\d\d:\d\d):\d\d(\.\d+)?\b", ""),
     (r"[·█▚▒━‖│]{12,}", "(a lane)"),  # as long as the dashboard has run
+    # A plot has its first column once a second poll was kept: on a machine that took long enough for one.
+    (r"(?m) +[▁-█]+ <(\w*)a>$", lambda found: f" <{found[1]}>" if found[1] else ""),
     (r'(?<="used_last_second": )\d+', "some"),  # the machine decides which requests are of one second
     (r" · today \d+", ""),  # read by itself, and shown once it is there
     (r"(?m)(^ Sends .*|\(a lane\).*) <\w+>$", r"\1"),

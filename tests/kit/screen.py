@@ -157,12 +157,21 @@ class Screen:
                     not one.is_finished for one in app.workers if one.group not in endless | asks
                 )
                 await self._pilot.pause(0.02)
-                if is_working or "Loading…" in self.text or self._reads_soon():
+                if is_working or "Loading…" in self.text or self._reads_soon() or self._is_busy():
                     continue
                 if self.text == before:
                     assert "Internal error" not in before, before
                     return self.inked
                 before = self.text
+
+    def _is_busy(self) -> bool:
+        """Whether a message, a callback or a layout waits for its turn: the focus, and with it the cursor and scrollbar,
+        follow a few turns after the key."""
+        app = self._pilot.app
+        screen = app.screen
+        pumps = (app, screen, *screen.query("*"))
+        waits = any(pump._next_callbacks or pump.message_queue_size for pump in pumps)
+        return waits or bool(screen._callbacks) or screen._layout_required
 
     def _reads_soon(self) -> bool:
         """Whether a source is being read, or is about to be: after a change, what it changed."""

@@ -46,7 +46,7 @@ class FakeFeed(ServiceFeed):
     def __init__(
         self, *, history: HistoryAccess | None = None, sends: Mapping[str, int | None] | None = None
     ) -> None:
-        self.history = history
+        self.history, self.has_bot = history, False
         self.thresholds = Thresholds()
         self.deliver: Callable[[Tick], object] = lambda _: None
         self.requested: list[tuple[str, ...]] = []

@@ -39,6 +39,12 @@ async def test_toasts_take_room_and_never_lie_over_the_list_in_use(size: tuple[i
         assert not line.region.overlaps(rack.region)
 
 
+async def test_a_key_of_the_past_says_that_the_history_is_not_open_yet() -> None:
+    async with at_desk(snapshot=LONG, has_toasts=True) as desk:
+        await desk.press("left_square_bracket")
+        await desk.until("The history isn't open yet.")
+
+
 async def test_the_cursor_stays_on_its_line_and_on_the_screen() -> None:
     """A pause in a list that is sorted by status moves the line."""
     async with at_desk(snapshot=LONG, size=(80, 24)) as desk:

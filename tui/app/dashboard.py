@@ -60,6 +60,7 @@ MOST_TOASTS = 2
 TIP_SECONDS = 25.0
 LONG_TOAST_SECONDS = 20.0
 SEEK_HINT = "Go to a time: 14:02, yesterday 9:00, 21 Nov 14:02, or how long ago: 20m, 3h. Esc cancels."
+NO_HISTORY = "The history isn't open yet. Try again in a moment."
 ACTIONS = (
     Offer(line="export", about="Write this view as CSV, text and SVG", action="app.export"),
     Offer(line="theme", about="Next theme: night, day, contrast", action="app.next_theme"),
@@ -336,6 +337,8 @@ class DashboardApp(ErrorBoundary, App[int]):
         if feed is None:
             return
         if about.kind == "domain":
+            # Else what is looked at in the first seconds would stay unknown.
+            await feed.records_open()
             past = (await feed.domain_pasts([about.key])).get(about.key)
             facts, advice = await feed.domain_dns(about.key)
             self._read[about] = Read(past=past, dns=facts, advice=advice)
@@ -418,7 +421,8 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     async def _move(self, move: Callable[[Replay], Replay], wanted: datetime | None = None) -> None:
         state, now = self.state, self.now()
-        if state.history is None:  # it isn't open yet
+        if state.history is None:
+            self.toast(NO_HISTORY, severity="warning")
             return
         at = self._replay.at if self._replay else None
         before = await Replay.open(state.history, now=now, at=at)

@@ -123,6 +123,11 @@ class ServiceFeed:
 
     # -- what is read for one page -----------------------------------------------------------------------
 
+    async def records_open(self) -> None:
+        """Wait until the bot's records can be asked; at once where its database isn't shared."""
+        if self.has_bot:
+            await self._is_equipped.wait()
+
     async def sent_today(self) -> Mapping[str, int | None]:
         """Count the sends of each inbox today, as far as it can be told; read at most once a minute for all callers."""
         # The lock lets several pages that open at once share one request.

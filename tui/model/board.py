@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
+from math import inf
 from typing import Any
 
 from shared.api.models import Inbox, StatsRow
@@ -193,8 +194,6 @@ def compose(
 
 def _is_same(before: Snapshot, after: Snapshot, name: str) -> bool:
     source = SOURCES[name]
-    if source.grouping and not (source.grouping in before.stats and source.grouping in after.stats):
-        return False
     value = after.reading(source).value
     return value is not None and before.reading(source).value is value
 
@@ -322,10 +321,9 @@ def _figures(snapshot: Snapshot) -> tuple[Figure, ...]:
 
 
 def _stamps(snapshot: Snapshot, *, intervals: Mapping[str, float]) -> dict[str, Stamp]:
-    longest = max(intervals.values(), default=60.0)
-    stamps = {}
-    for source in SOURCES.values():
-        if not source.grouping or source.grouping in snapshot.stats:
-            name = source.grouping or source.name
-            stamps[name] = Stamp(snapshot.reading(source), interval=intervals.get(name, longest))
-    return stamps
+    """The ages of all sources; one that is read at no interval, as in the past of a first minute, is never late."""
+    names = {source.grouping or source.name: source for source in SOURCES.values()}
+    return {
+        name: Stamp(snapshot.reading(source), interval=intervals.get(name, inf))
+        for name, source in names.items()
+    }

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 FILTER_HINT = "Words to match: acme status:resting !warming. Enter keeps the filter, Esc clears it."
 WIDTHS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]
-HEIGHTS = [(0, "-short"), (30, "-medium"), (42, "-tall")]
+HEIGHTS = [(0, "-short"), (30, "-medium")]
 SMALLEST = (60, 20)
 FIRST_KEYS = {"help", "commands"}
 

@@ -74,9 +74,9 @@ class DetailPage(Page):
         else:
             self.card.set(card, render(card))
 
-    def show_course(self, course: Course | None, *, is_read: bool = True) -> None:
+    def show_course(self, course: Course | None) -> None:
         self.title_line.set(Words.of(f" HEALTH{' (lowest)' if self.about.kind == 'domain' else ''}"))
-        self.course.set(course, empty=NO_HEALTH if is_read else "Loading…")
+        self.course.set(course, empty=NO_HEALTH)
 
     @on(CourseText.Wanted)
     def _wanted(self) -> None:

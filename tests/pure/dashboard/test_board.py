@@ -81,10 +81,10 @@ def test_an_age_is_late_after_two_intervals_and_stale_after_five_or_where_readin
     fresh, late, stale = Freshness.FRESH, Freshness.LATE, Freshness.VERY_LATE
     assert [freshness(one) for one in (-9, 65, 66, 155, 156)] == [fresh, fresh, late, late, stale]
     assert [freshness(9, failing_for=one) for one in (20, 20.5)] == [fresh, late]
-    # Without intervals, as for what is shown before anything was read, a minute.
-    board = compose(account(), intervals={})
+    board = compose(account(), intervals={"inboxes": 60})
     ages = [board.freshness("inboxes", NOW + timedelta(seconds=one)) for one in (125, 125.5)]
     assert ages == [fresh, late]
+    assert board.freshness("sequences", NOW + timedelta(days=9)) is fresh, "it is read at no interval"
     assert board.freshness("nothing", NOW) is Freshness.NEVER
     stamp = board.stamps["inboxes"]
     assert [stamp.words(NOW + timedelta(seconds=one)) for one in (0, 9, 200, 900)] == [
