@@ -68,7 +68,14 @@ def parse(line: str) -> Invocation:
             "This command is too long.", f"{len(line):,} characters. The limit is {LONGEST_LINE:,}."
         )
     # The workspace is read first: it may stand anywhere, also within what would be a name.
-    words, workspace = _without_workspace(split(line))
+    words = split(line)
+    naming = [word for word in words if not word.quoted and names_workspace(word.text)]
+    names = {word.text[1:].casefold(): word.text[1:] for word in naming}
+    if len(names) > 1:
+        named = " and ".join(f"@{name}" for name in names.values())
+        raise _refused("Name only one workspace.", f"This command names {named}.")
+    workspace = next(iter(names.values()), None)
+    words = tuple(word for word in words if word not in naming)
     if words and words[0].is_one_of(*PROGRAM):
         words = words[1:]
     command = find_command(words[0].text) if words else COMMANDS["help"]
@@ -89,16 +96,6 @@ def invocation(arguments: Arguments, *, workspace: str | None = None) -> Invocat
 def render(arguments: Arguments, *, workspace: str | None = None) -> str:
     """The line that `parse` reads back to the same arguments and workspace."""
     return f"{arguments.line} @{workspace}" if workspace else arguments.line
-
-
-def _without_workspace(words: tuple[Word, ...]) -> tuple[tuple[Word, ...], str | None]:
-    naming = [word for word in words if not word.quoted and names_workspace(word.text)]
-    names = {word.text[1:].casefold(): word.text[1:] for word in naming}
-    if len(names) > 1:
-        raise _refused(
-            "Name only one workspace.", f"This command names {' and '.join('@' + n for n in names.values())}."
-        )
-    return tuple(word for word in words if word not in naming), next(iter(names.values()), None)
 
 
 _SYNONYMS = {

@@ -57,6 +57,10 @@ class Changed(Data):
     """Anything else to say of it, or why the service refused it."""
 
 
+Changes = tuple[tuple[Target, Changed], ...]
+"""Each sequence that was to be changed, with what came of it."""
+
+
 class Held:
     """A change whose lock is renewed until it ends; a failure inside ends it as what it was."""
 
@@ -220,9 +224,7 @@ async def send_status(name: str, status: Status, *, context: CommandContext) -> 
     raise Uncertain("The service's answer contradicts the change.", endpoint=endpoint, hint=SHOWS_IT)
 
 
-async def change_each(
-    targets: Sequence[Target], change: Callable[[Target], Awaitable[Changed]]
-) -> Mapping[Target, Changed]:
+async def change_each(targets: Sequence[Target], change: Callable[[Target], Awaitable[Changed]]) -> Changes:
     """Change each, a few at once; one of several that fails doesn't stop the others, and the only one raises."""
     turns = asyncio.Semaphore(CHANGED_AT_ONCE)
 
@@ -238,4 +240,4 @@ async def change_each(
                 return Changed(outcome="gone" if isinstance(error, NotFound) else outcome, note=why)
 
     outcomes = await asyncio.gather(*map(attempt, targets))
-    return dict(zip(targets, outcomes, strict=True))
+    return tuple(zip(targets, outcomes, strict=True))

@@ -36,7 +36,7 @@ from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
     from shared.api.models import Sequence
-    from shared.commands.hold import Changed
+    from shared.commands.hold import Changes
     from shared.commands.run import CommandContext
     from shared.records.records import Timer
 
@@ -321,20 +321,21 @@ def _nothing_able(status: Status, *text: str, which: str = "") -> Result:
 # -- what became of it
 
 
-def having(done: Mapping[Target, Changed], *outcomes: Outcome) -> list[Target]:
+def having(done: Changes, *outcomes: Outcome) -> list[Target]:
     """The sequences whose change has one of these outcomes."""
-    return [target for target, changed in done.items() if changed.outcome in outcomes]
+    return [target for target, changed in done if changed.outcome in outcomes]
 
 
-async def _result(done: Mapping[Target, Changed], act: SetStatus, context: CommandContext) -> Result:
+async def _result(done: Changes, act: SetStatus, context: CommandContext) -> Result:
     """The result for the sequences: one by its name, several by their number."""
     status, until, uncertain = act.status, context.until(act.until), having(done, "uncertain")
     touched, failed = having(done, *TOUCHED), having(done, *FAILED)
     only, is_paused = act.targets[0] if len(act.targets) == 1 else None, status == "paused"
+    note = done[0][1].note if only else ""
     if only and not (touched or failed):
         other = (Resume if is_paused else Pause)(target=(only.id,))
         title, button = f"{clip(only.label)} is already {status}", Button(other.verb.capitalize(), other)
-        card = Card(title, text=(NOTHING_CHANGED,), buttons=(button,), footer=done[only].note)
+        card = Card(title, text=(NOTHING_CHANGED,), buttons=(button,), footer=note)
         return Result(card, rows=rows_of([only], status))
     if not (touched or failed):
         return Result(Card(f"Nothing left to {act.verb}", text=leftovers(done)))
@@ -353,7 +354,7 @@ async def _result(done: Mapping[Target, Changed], act: SetStatus, context: Comma
         text=("" if only else names_of(touched), *leftovers(done), "" if resumes else NO_BOT),
         facts=facts,
         buttons=(Button("Paused sequences", Sequences(status="paused")),) if uncertain else (),
-        footer=done[only].note if only else "",
+        footer=note,
     )
     ids = tuple(target.id for target in touched)
     return Result(
@@ -364,7 +365,7 @@ async def _result(done: Mapping[Target, Changed], act: SetStatus, context: Comma
         sequences=ids,
         until=act.until,
         reason=act.reason,
-        undoable={target.id: one.before for target, one in done.items() if one.before},
+        undoable={target.id: one.before for target, one in done if one.before},
     )
 
 
@@ -393,13 +394,13 @@ LEFT: Mapping[Outcome, str] = {
 """The outcomes of sequences that were not changed, in words."""
 
 
-def leftovers(done: Mapping[Target, Changed]) -> tuple[str, ...]:
+def leftovers(done: Changes) -> tuple[str, ...]:
     """A sentence for each kind of sequence that was not changed, and why the service refused it."""
     lines = []
     for outcome, words in LEFT.items():
         if targets := having(done, outcome):
             lines.append(f"{words}: {names_of(targets)}.")
-    reasons = dict.fromkeys(one.note for one in done.values() if one.outcome == "failed")
+    reasons = dict.fromkeys(one.note for _, one in done if one.outcome == "failed")
     return (*lines, *reasons)
 
 
