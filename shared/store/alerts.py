@@ -147,7 +147,6 @@ _ASLEEP: Mapping[str, Any] = {"waiting_since": None, "turn_ends_at": None}
 """Nobody is to be reminded of it, and it passes to nobody."""
 _NOT_SNOOZED: Mapping[str, Any] = {"snoozed_until": None, "snoozed_name": "", "snoozed_by": ""}
 _OLDEST = (_c.received_at, _c.id)
-_BY_ID = ALERT_ROWS.where(_c.id == sa.bindparam("alert"))
 CLAIMED_BY = (
     ALERT_ROWS.where(_c.claimed_by == sa.bindparam("person"), IN_STATE[State.CLAIMED])
     .order_by(_c.claimed_at.desc())
@@ -179,7 +178,7 @@ def _cards_of(alert: str) -> sa.Select[Any]:
 
 def find(tx: Transaction, alert: str) -> Alert | None:
     """The state of an alert; None if it doesn't exist."""
-    return next(iter(read_alerts(tx, _BY_ID, {"alert": alert})), None)
+    return next(iter(read_alerts(tx, ALERT_ROWS.where(_c.id == alert))), None)
 
 
 def update_subject(

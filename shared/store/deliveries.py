@@ -157,12 +157,10 @@ def _sqlite(size: int, *, found: bool) -> str:
     return f"{_INTO} VALUES {','.join(rows)}"
 
 
-_HEARD = sa.select(sa.func.min(sightings.c.at)).where(sightings.c.workspace == sa.bindparam("workspace"))
-
-
 def heard_since(tx: Transaction, workspace: str) -> float | None:
     """The time of the first kept delivery of a workspace: earlier events are unknown; None where none came."""
-    at: float | None = tx.scalar(_HEARD, {"workspace": workspace})
+    first = sa.select(sa.func.min(sightings.c.at)).where(sightings.c.workspace == workspace)
+    at: float | None = tx.scalar(first)
     return at
 
 

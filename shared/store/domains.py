@@ -91,7 +91,7 @@ class Domains(Repository):
     @reads
     def due(self, tx: Transaction, job: Job) -> DueDomain:
         """The domain that a job is to check, as it stands."""
-        row = tx.execute(sa.select(domains).where(domains.c.domain == job.key)).one_or_none()
+        row = tx.find(domains, domain=job.key)
         return DueDomain(
             domain=job.key,
             job=job,

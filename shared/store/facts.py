@@ -26,10 +26,6 @@ WEBHOOK = "webhook"
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 _c = facts.c
-_OF_KIND = _c.kind == sa.bindparam("kind_")
-_LISTED = sa.select(facts).where(_OF_KIND).order_by(_c.workspace, _c.key)
-_SINCE = sa.select(facts).where(_OF_KIND, _c.at >= sa.bindparam("since")).order_by(_c.at, _c.key)
-_OLD = sa.delete(facts).where(_OF_KIND, _c.at < sa.bindparam("before"))
 
 
 @frozen
@@ -50,13 +46,15 @@ def find(tx: Transaction, kind: str, key: str, *, workspace: str = "", locked: b
 
 def since(tx: Transaction, kind: str, at: float) -> list[Fact]:
     """The facts of a kind whose time is this one or later, the first first."""
-    return [*map(_fact, tx.execute(_SINCE, {"kind_": kind, "since": at}))]
+    rows = tx.execute(sa.select(facts).where(_c.kind == kind, _c.at >= at).order_by(_c.at, _c.key))
+    return [*map(_fact, rows)]
 
 
 def listed(tx: Transaction, kind: str, *, workspaces: Collection[str] | None = None) -> list[Fact]:
     """All of a kind, or those of these workspaces, by workspace and key."""
     mine = sa.true() if workspaces is None else _c.workspace.in_(workspaces)
-    return [*map(_fact, tx.execute(_LISTED.where(mine), {"kind_": kind}))]
+    rows = tx.execute(sa.select(facts).where(_c.kind == kind, mine).order_by(_c.workspace, _c.key))
+    return [*map(_fact, rows)]
 
 
 def put(
@@ -90,7 +88,7 @@ def drop(tx: Transaction, kind: str, key: str, *, workspace: str = "") -> bool:
 
 def forget(tx: Transaction, kind: str, *, before: float) -> None:
     """Forget those of a kind whose time was before this one."""
-    tx.execute(_OLD, {"kind_": kind, "before": before})
+    tx.delete(facts, (_c.kind == kind) & (_c.at < before))
 
 
 def key_of(*parts: str) -> str:

@@ -332,10 +332,6 @@ def move(
     return rows
 
 
-_AGAIN = {
-    "version": _c.version + 1,
-    "clicked": sa.or_(_c.clicked, sa.bindparam("by_click", type_=sa.Boolean)),
-}
 _REPAINTED = _c.kind.in_(names(repainted=True)) & sa.not_(_c.frozen)
 
 
@@ -350,8 +346,9 @@ def redraw(tx: Transaction, which: sa.ColumnElement[bool], *, clicked: bool = Fa
 
     What isn't in Slack yet is drawn as it is when it is sent.
     """
-    changed = sa.update(posts).where(which).values({**_AGAIN, **values})
-    drawn = tx.execute(changed.returning(_c.channel, _c.ts, _c.state), {"by_click": clicked}).all()
+    by_click = {"clicked": True} if clicked else {}
+    changed = sa.update(posts).where(which).values(version=_c.version + 1, **by_click, **values)
+    drawn = tx.execute(changed.returning(_c.channel, _c.ts, _c.state)).all()
     put_paint(tx, {(row.channel, row.ts) for row in drawn if row.state == State.SENT}, clicked=clicked)
     return len(drawn)
 
@@ -976,11 +973,6 @@ def _replace_card(tx: Transaction, row: sa.Row[Any]) -> None:
 _MESSAGE = (
     drawable().where(_c.channel == sa.bindparam("channel"), _c.ts == sa.bindparam("ts")).order_by(_c.id)
 )
-_SHOWN = (
-    sa.update(posts)
-    .where(_c.id == sa.bindparam("post"), _c.version == sa.bindparam("drawn"))
-    .values(clicked=False, turned=False)
-)
 
 
 def tells_of(change: int) -> sa.ColumnElement[bool]:
@@ -1002,7 +994,9 @@ class Repaints(Repository):
     @writes
     def done(self, tx: Transaction, job: Job, message: Sequence[Post]) -> None:
         """These are shown as they were read; what changed since stays due."""
-        tx.execute(_SHOWN, [{"post": post.id, "drawn": post.version} for post in message])
+        for post in message:
+            as_drawn = (_c.id == post.id) & (_c.version == post.version)
+            tx.update(posts, as_drawn, clicked=False, turned=False)
         jobs.finish(tx, job)
 
     @writes

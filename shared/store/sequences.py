@@ -88,15 +88,10 @@ LATE_SECONDS = 120.0
 """The time that a service may take to carry out a request that it did not answer."""
 
 c = sequence_changes.c
-_LOCKED = (
-    sa.select(sequence_changes)
-    .where(c.workspace == sa.bindparam("workspace"), c.sequence == sa.bindparam("sequence"))
-    .with_for_update()
-)
 _NAMED = sa.select(sequence_changes).where(
     c.workspace == sa.bindparam("workspace"), c.sequence.in_(sa.bindparam("sequences", expanding=True))
 )
-_LATE = {"paused": c.pause_late_until, "active": c.resume_late_until}
+_LATE = {"paused": "pause_late_until", "active": "resume_late_until"}
 
 
 class TimerReplaced(Exception):
@@ -136,7 +131,7 @@ class SequenceChanges(Repository):
         """
         names = {"workspace": workspace, "sequence": sequence}
         tx.execute(tx.insert_once(sequence_changes), names)
-        row = tx.execute(_LOCKED, names).one()
+        row = tx.find(sequence_changes, **names, locked=True)
         # Looked up under the row's lock: from here on nobody else can replace it.
         if firing and not jobs.held(tx, firing):
             raise TimerReplaced
@@ -144,7 +139,7 @@ class SequenceChanges(Repository):
             return None
         if if_confirmed and row.confirmed != status:
             return None
-        values: dict[Any, Any] = {
+        values: dict[str, Any] = {
             "token": c.token + 1,
             "locked_until": tx.now + LOCK_SECONDS,
             "asked": status,
@@ -153,7 +148,7 @@ class SequenceChanges(Repository):
         if died:
             values |= _doubt(tx, row.asked)
             _look_later(tx, workspace, sequence)
-        tx.execute(sa.update(sequence_changes).where(_which(workspace, sequence)).values(values))
+        tx.update(sequence_changes, _which(workspace, sequence), **values)
         end = jobs.find(tx, RESUME, workspace, sequence)
         return SequenceChange(
             workspace=workspace,
@@ -219,7 +214,7 @@ class SequenceChanges(Repository):
 
     @writes
     def end(self, tx: Transaction, change: SequenceChange, result: ChangeResult) -> bool:
-        values: dict[Any, Any] = {"locked_until": None}
+        values: dict[str, Any] = {"locked_until": None}
         if result.late or result.outcome == "uncertain":
             _look_later(tx, change.workspace, change.sequence)
         if result.outcome == "uncertain":
@@ -228,11 +223,11 @@ class SequenceChanges(Repository):
             values |= {"confirmed": change.status, "revision": c.revision + 1}
         if result.late:
             values[_LATE[change.status]] = tx.now + LATE_SECONDS
-        if tx.execute(sa.update(sequence_changes).where(_mine(change)).values(values)).rowcount == 0:
+        if not tx.update(sequence_changes, _mine(change), **values):
             # Ours was sent while another change had begun: what that one confirms is looked at again.
-            late = {_LATE[change.status]: tx.now + LATE_SECONDS, "revision": c.revision + 1}
+            late: dict[str, Any] = {_LATE[change.status]: tx.now + LATE_SECONDS}
             which = _which(change.workspace, change.sequence)
-            tx.execute(sa.update(sequence_changes).where(which).values(late))
+            tx.update(sequence_changes, which, **late, revision=c.revision + 1)
             _look_later(tx, change.workspace, change.sequence)
             return False
         if not result.keep_timer:
@@ -276,7 +271,7 @@ def _is_doubtful(row: sa.Row[Any], *, now: float) -> bool:
     return any(until is not None and until > now for until in (row.pause_late_until, row.resume_late_until))
 
 
-def _doubt(tx: Transaction, status: str) -> dict[Any, Any]:
+def _doubt(tx: Transaction, status: str) -> dict[str, Any]:
     """The values that an unanswered request leaves: it may be carried out later, and what it contradicts isn't certain."""
     still = sa.case((c.confirmed == status, c.confirmed), else_="")
     return {_LATE[status]: tx.now + LATE_SECONDS, "confirmed": still, "revision": c.revision + 1}

@@ -53,7 +53,7 @@ def _without_unique_key() -> None:
 def _without_timer_token() -> None:
     """A timer is carried out although it was set anew, or is carried out by another process."""
     vars(jobs)["held"] = lambda _tx, job: job
-    jobs._DONE = sa.delete(job_rows).where(job_rows.c.id == sa.bindparam("job"))
+    vars(jobs)["done"] = lambda tx, job: tx.drop(job_rows, id=job.id)
     resume_one = DueJobs._resume_one
 
     async def resume_late(self: DueJobs, timer: Job, context: CommandContext) -> None:
