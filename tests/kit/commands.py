@@ -15,11 +15,10 @@ from pydantic import SecretStr
 
 from bot.delivery import Routes
 from shared.api import OutreachClient
-from shared.commands import Invocation, Role, parse
+from shared.commands import Role, parse
 from shared.commands.base import Question, Result
 from shared.commands.run import CommandContext, carry_out, run
 from shared.domain.card import Button, Card
-from shared.domain_health.report import DomainChange, DomainReport, Followed
 from shared.records.audit import Actor, AuditEntry
 from shared.records.records import RecordsUnavailable
 from shared.settings import Workspace
@@ -28,7 +27,6 @@ from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from shared.store.deliveries import Arrival
 from shared.store.history import Records
-from shared.store.jobs import DOMAIN
 from tests.kit.databases import migrated_file
 from tests.kit.scripted import BASE, ScriptedAccount
 
@@ -95,12 +93,6 @@ class Said(Card):
         return not self.result.changed
 
 
-def result_of(done: Result | Question) -> Result:
-    """The result of a command that asks nothing."""
-    assert isinstance(done, Result)
-    return done
-
-
 def said(done: Result | Question) -> Said:
     """An answer, or the question with its choices as buttons."""
     question = done if isinstance(done, Question) else None
@@ -144,13 +136,6 @@ class CommandHarness:
             role=self.role,
         )
 
-    async def run(self, asked: Invocation) -> Result | Question:
-        return await run(asked, self.context)
-
-    async def read(self, asked: Invocation) -> Result:
-        """Run what asks nothing."""
-        return result_of(await self.run(asked))
-
     async def say(self, line: str, **context: Any) -> Said:
         return said(await run(parse(line), replace(self.context, **context)))
 
@@ -190,21 +175,9 @@ class CommandHarness:
         waiting = await self.store.records.open_replies("default")
         return {one.email: one.id for one in waiting.replies}
 
-    async def checked(self, report: DomainReport, *changes: DomainChange) -> None:
-        """Store how the DNS of a domain stands."""
-        await self.store.domains.watch("default", {report.domain: None})
-        jobs = await self.store.jobs.claim(DOMAIN, lease=60.0, limit=10, workspaces=[])
-        (job,) = [one for one in jobs if one.key == report.domain]
-        due = await self.store.domains.due(job)
-        assert await self.store.domains.finish(due, Followed(report=report, changes=changes), after=0.0)
-
     async def entries(self) -> list[AuditEntry]:
         """The audit log, the first entry first."""
         return [*await self.store.records.audit("default", 1_000)][::-1]
-
-    async def timers(self) -> list[str]:
-        """The sequences whose pause ends by itself."""
-        return [one.key for one in await self.store.records.timers("default")]
 
 
 def scripted() -> CommandHarness:

@@ -17,6 +17,8 @@ ADA: dict[str, Any] = {
 
 OLGA = {**ADA, "id": "ld_benbenben", "email": "old@acme.example", "first_name": "Olga"}
 """Interested before the bot came."""
+TIMED = "outreach_delivery_to_post_seconds_count"
+"""The metric that counts posts whose time is known."""
 
 
 async def begin(team: Team) -> None:
@@ -69,9 +71,11 @@ async def told(team: Team) -> list[Message]:
 
 async def test_an_interested_lead_whose_delivery_never_came_is_told_once(team: Team) -> None:
     await begin(team)
+    timed = await team.metrics(TIMED)
     listed(team, ADA, OLGA)
     card = await found(team)
     assert "Claim" in card.buttons
+    assert await team.metrics(TIMED) == timed, "nobody knows how long its delivery has been under way"
     assert 'kind="found late"' in (await team.get("/metrics"))[1]
     for _ in range(2):
         await a_quarter_later(team)
@@ -90,8 +94,11 @@ async def test_what_came_while_the_bot_was_stopped_is_found_at_the_start(team: T
 
 async def test_a_lead_whose_delivery_came_is_not_told_again(team: Team) -> None:
     await begin(team)
+    timed = sum(await team.metrics(TIMED))
     await team.deliver(interested("Ada"))
     await team.card("Ada at Acme")
+    await team.settled()
+    assert sum(await team.metrics(TIMED)) == timed + 1
     listed(team, ADA, OLGA)
     for _ in range(2):
         await a_quarter_later(team)

@@ -9,6 +9,7 @@ import pytest
 
 from shared.commands import UsageError
 from shared.records.audit import AuditEntry
+from shared.settings import load
 from tests.kit.commands import DOWN, NOW, CommandHarness, facts
 
 
@@ -62,3 +63,12 @@ async def test_sequences_of_one_name_are_told_apart_in_a_report(harness: Command
     found = await harness.say("report last week")
     assert found.data
     assert [row["group"] for row in found.data[0]["sequences"]] == ["Webinar (sq_3)", "Webinar (sq_1)"]
+
+
+async def test_the_dns_of_a_status_is_unknown_without_records_and_left_out_where_it_is_off(
+    harness: CommandHarness,
+) -> None:
+    harness.records = DOWN
+    assert facts(await harness.say("status"))["DNS"].startswith("unknown")
+    off = load(environ={"OUTREACH_DNS_ENABLED": "false"})
+    assert "DNS" not in facts(await harness.say("status", settings=off))
