@@ -193,7 +193,7 @@ def _gravity(condition: Condition) -> tuple[int, int]:
 
 
 def _is_worse(before: str, after: str) -> bool:
-    if before in DOMAIN_KINDS and after in DOMAIN_KINDS:
+    if after in DOMAIN_KINDS:  # what is about a domain is so before and after
         return DOMAIN_KINDS.index(after) > DOMAIN_KINDS.index(before)
     return before != after
 

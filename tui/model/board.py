@@ -96,15 +96,13 @@ class Board:
     """By source: inboxes, sequences, interested, today, previous, and each grouping."""
     thresholds: health.Thresholds = health.DEFAULT
     domain_facts: DomainFacts = DomainFacts()
-    snapshot: Snapshot = field(default=Snapshot(workspace=""), repr=False, compare=False)
+    snapshot: Snapshot = field(default=Snapshot(workspace=""), compare=False)
     """The snapshot that it was composed of."""
-    trends: Mapping[str, tuple[float, ...]] | None = field(default=None, repr=False, compare=False)
+    trends: Mapping[str, tuple[float, ...]] | None = field(default=None, compare=False)
     """The health of inboxes over time that it was composed of."""
-    lines: Mapping[str, InboxLine] = field(default_factory=dict, repr=False, compare=False)
+    lines: Mapping[str, InboxLine] = field(default_factory=dict, compare=False)
     """The inboxes by address."""
-    inboxes_by_domain: Mapping[str, tuple[InboxLine, ...]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
+    inboxes_by_domain: Mapping[str, tuple[InboxLine, ...]] = field(default_factory=dict, compare=False)
 
     @property
     def inboxes(self) -> tuple[InboxLine, ...]:
@@ -194,8 +192,7 @@ def compose(
 
 def _is_same(before: Snapshot, after: Snapshot, name: str) -> bool:
     source = SOURCES[name]
-    value = after.reading(source).value
-    return value is not None and before.reading(source).value is value
+    return before.reading(source).value is after.reading(source).value
 
 
 def unread(workspace: str) -> Board:
@@ -228,7 +225,7 @@ def _inbox_lines(
         # Nearly all are the same objects.
         if old is None or (old.inbox is not inbox and old.inbox != inbox):
             return InboxLine(inbox, health.verdict(inbox, thresholds=thresholds), row, trend, thresholds)
-        same = (old.stats is row or old.stats == row) and (old.trend is trend or old.trend == trend)
+        same = (old.stats is row or old.stats == row) and old.trend == trend
         return old if same else InboxLine(inbox, old.verdict, row, trend, thresholds)
 
     return {inbox.email: line_of(inbox) for inbox in inboxes}

@@ -17,7 +17,7 @@ from shared.api.errors import (
     Unreadable,
 )
 from shared.domain.snapshot import RATE_LIMITED, REJECTED, SLOW, UNREACHABLE, UNREADABLE, cause_of
-from shared.domain.workspace_verdict import Condition
+from shared.domain.workspace_verdict import GUARDRAIL, Condition
 from shared.records.records import DomainPause
 from tests.kit.snapshots import NOW
 from tui.model.alarms import (
@@ -106,6 +106,39 @@ def test_an_acknowledged_alarm_comes_back_when_it_is_worse(worse: Condition) -> 
     again = look(worse, after=seen, minutes=2)
     assert only(again).is_new
     assert again.raised == again.alarms
+
+
+def test_an_alarm_that_has_recovered_stays_for_a_day_once_it_was_acknowledged() -> None:
+    over = look(after=look(after=look(PAUSED), minutes=10), minutes=11)
+    for minutes in (9_999, 10 + 24 * 60, 10.1 + 24 * 60):
+        assert only(look(after=over, minutes=minutes)).is_new, "nobody has acknowledged it"
+    seen = over._replace(alarms=acknowledged(over.alarms, {only(over).key}, at=NOW))
+    kept = [len(look(after=seen, minutes=minutes).alarms) for minutes in (10 + 24 * 60, 10.1 + 24 * 60)]
+    assert kept == [1, 0]
+
+
+def test_what_comes_back_within_half_a_minute_was_never_gone() -> None:
+    seen = look(PAUSED)
+    seen = seen._replace(alarms=acknowledged(seen.alarms, {only(seen).key}, at=NOW))
+    gone = look(after=seen, minutes=10)
+    raised = [len(look(PAUSED, after=gone, minutes=10 + n / 60).raised) for n in (29, 30, 31)]
+    assert raised == [0, 1, 1]
+
+
+def test_the_newest_hundred_that_have_recovered_are_listed_newest_first() -> None:
+    now = look(*(replace(PAUSED, where=f"{n}.example") for n in range(102)))
+    for number in range(102):
+        left = (replace(PAUSED, where=f"{n}.example") for n in range(number + 1, 102))
+        now = look(*left, after=now, minutes=number + 1)
+    over = look(after=now, minutes=200).alarms
+    assert [one.where for one in over] == [f"{n}.example" for n in range(101, 1, -1)]
+
+
+def test_a_guardrail_that_fired_minutes_ago_raises_nothing() -> None:
+    fired = Condition(kind=GUARDRAIL, where="bounces-5", text="fired")
+    raised = [len(look(replace(fired, began=NOW - minutes * MINUTE)).raised) for minutes in (0, 5, 5.1)]
+    assert raised == [1, 1, 0]
+    assert len(look(replace(PAUSED, began=NOW - 60 * MINUTE)).raised) == 1
 
 
 def test_a_service_that_is_not_read_recovers_no_domain() -> None:

@@ -36,6 +36,20 @@ def test_lines_that_say_the_same_are_the_same_objects() -> None:
     assert [line.key for line in after.inboxes if line is not old[line.key]] == [boxes[3].email]
 
 
+def test_a_board_after_another_says_what_one_made_anew_says() -> None:
+    first = account(inboxes=12)
+    before = board_of(first)
+    assert board_of(first, before=before).lines is before.lines, "nothing was read again"
+    left = replace(first, inboxes=_read((first.inboxes.value or ())[1:9]))
+    fewer = board_of(left, before=before)
+    assert fewer.inboxes_by_domain == board_of(left).inboxes_by_domain
+    assert (fewer.inboxes, fewer.verdict) == (board_of(left).inboxes, board_of(left).verdict)
+    trends = {box.email: (50.0, 60.0, 70.0) for box in left.inboxes.value or ()}
+    drawn = board_of(left, before=fewer, trends=trends)
+    assert {line.trend for line in drawn.inboxes} == {(50.0, 60.0, 70.0)}
+    assert board_of(first, before=fewer).inboxes == before.inboxes
+
+
 def test_counts_of_a_shared_sequence_name_belong_to_neither() -> None:
     twins = tuple(Sequence(id=f"sq_{n}", name="Webinar", status="active", steps=2) for n in (1, 2))
     rows = tuple(StatsRow(group="Webinar", sends=n) for n in (10, 20))

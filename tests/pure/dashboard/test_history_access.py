@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from shared.api.models import Inbox
-from shared.domain.snapshot import Reading
+from shared.domain.health import DEFAULT
+from shared.domain.snapshot import ProblemStart, Reading, Snapshot
 from shared.history.history import History
+from shared.records.records import Sample, Transition
 from shared.storage.database import parse_url
 from tests.kit.snapshots import NOW, account
 from tui.feed.history_access import HistoryAccess
+from tui.model.lines import PageRef
 
 
 def box(score: float) -> tuple[Inbox, ...]:
@@ -34,3 +39,63 @@ async def test_starting_again_changes_nothing(tmp_path: Path) -> None:
         assert await history.keep(past.snapshot, now=later) == ()
         read = replace(past.snapshot, inboxes=Reading(value=box(79.0), read_at=later))
         assert await history.keep(read, now=later) == (), "it was at risk before, and is"
+
+
+class Asked(History):
+    """A history that notes what it is asked for, and has a chart as far back as `known`."""
+
+    def __init__(self, known: timedelta) -> None:
+        self.known, self.asked = known, list[tuple[str, Any]]()
+        self.notice = ""
+
+    async def snapshot_at(self, workspace: str, at: datetime) -> Snapshot | None:
+        return None
+
+    async def sparklines(self, workspace: str, **about: Any) -> Mapping[str, tuple[float, ...]]:
+        span = about["end"] - about["start"]
+        self.asked.append((f"{span / timedelta(hours=1):g} h", about["points"]))
+        return {"ann": (1.0, 2.0, 3.0) if span <= self.known else (1.0, 2.0)}
+
+    async def transitions(self, workspace: str, **about: Any) -> tuple[Transition, ...]:
+        back = (NOW - about["start"]) / timedelta(hours=1)
+        self.asked.append((f"changes {back:g} h", about["limit"]))
+        return ()
+
+    async def problems(self, workspace: str) -> tuple[ProblemStart, ...]:
+        return ()
+
+    async def add(self, snapshot: Snapshot, *, now: datetime) -> None:
+        pass
+
+    async def health(self, workspace: str, **about: Any) -> tuple[Sample, ...]:
+        self.asked.append((about["kind"], about["points"]))
+        return ()
+
+    async def covered(self, workspace: str, **about: Any) -> tuple[tuple[datetime, datetime], ...]:
+        return ()
+
+    async def domains_known_from(self, workspace: str, **about: Any) -> Mapping[str, datetime]:
+        return {}
+
+
+async def test_no_more_is_asked_of_the_history_than_is_shown() -> None:
+    store = Asked(known=timedelta(minutes=1))
+    history = HistoryAccess(store, workspace="acme")
+    assert (await history.recall(now=NOW)).trends == {}
+    assert store.asked == [("336 h", 10), ("24 h", 10), ("1 h", 10), ("changes 48 h", 100)]
+    store.known, store.asked = timedelta(hours=24), []
+    assert await history.trends(now=NOW) == {"ann": (1.0, 2.0, 3.0)}
+    assert store.asked == [("336 h", 10), ("24 h", 10)]
+    store.asked = []
+    await history.keep(account(), now=NOW)
+    for points in (3, 8, 480, 481):
+        about = PageRef(kind="domain", key="useacme.example")
+        await history.health(about, span=timedelta(days=14), points=points, now=NOW, thresholds=DEFAULT)
+    day = {"start": NOW - timedelta(hours=24), "end": NOW}
+    await history.incident(box(81.0), (), **day, fresh=True, thresholds=DEFAULT)
+    assert store.asked == [
+        ("changes 0 h", 100),
+        *(("domain", points) for points in (8, 8, 480, 480)),
+        ("changes 24 h", 50_000),
+        ("changes 24 h", 2_000),
+    ]

@@ -37,6 +37,18 @@ def test_an_action_of_the_screen_is_found_by_some_of_its_letters(typed: str, act
     assert first(typed).action == action
 
 
+def test_a_list_of_offers_and_the_search_for_spread_letters_are_bounded() -> None:
+    many = [Offer(line=f"act {number:02}") for number in range(60)]
+    assert [len(offers(typed, actions=many)) for typed in ("", "act")] == [36, 36]
+    found = [Sequence(id=f"sq_{n}", name=f"Spring {n}", status="active", steps=1) for n in range(20)]
+    sequences = [SequenceLine(one) for one in found]
+    assert len(offers("pause spring", sequences=sequences)) == 12
+    letters = "0a123456789bcdefghijklmnopqrstuvwxyz"
+    spread = letters.replace("a", "")
+    named = [Offer(line=letters, action="x")]
+    assert [bool(offers(spread[:most], actions=named)) for most in (24, 25)] == [True, False]
+
+
 def test_a_long_line_of_repeated_letters_is_answered() -> None:
     for typed in ("e" * 200, "a e " * 50, "wwwwwwwwwwwwwwwwwwwwwwww", "ee ee ee ee ee ee ee"):
         assert len(offers(typed, sequences=SEQUENCES, actions=ACTIONS)) <= MOST
