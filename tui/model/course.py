@@ -66,7 +66,7 @@ def _spread_out(
 
     `covered` are the times in which values were read. Values before the first of them were stored without such times.
     """
-    step = (end - start) / max(1, points)
+    step = (end - start) / points
     values: list[float | None] = []
     held: float | None = None
     at = 0
@@ -86,7 +86,7 @@ def _spread_out(
 
 def draw(course: Course, *, width: int, height: int) -> tuple[Words, ...]:
     """Columns of blocks over an axis of times; the framework's Sparkline knows no gaps, and no thresholds."""
-    rows, columns = max(1, height - 1), max(1, width - GUTTER)
+    rows, columns = height - 1, width - GUTTER
     low, of = course.lowest, len(course.values)
     values = [course.values[x * of // columns] for x in range(columns)]
     lines = []

@@ -255,10 +255,10 @@ def _state(status: str, health: str) -> str:
     return LaneState.WARMING if status == "warming" and health == "healthy" else health
 
 
-def _rank(lane: Lane) -> tuple[bool, float, int, str]:
+def _rank(lane: Lane) -> tuple[bool, datetime | None, int, str]:
     """Troubled domains in the order in which their trouble began, then the others, the worst first."""
     since = lane.troubled_since
-    return since is None, since.timestamp() if since else 0.0, SEVERITY[lane.worst], lane.domain
+    return since is None, since, SEVERITY[lane.worst], lane.domain
 
 
 def _read_parts(segments: Iterable[Segment], read: Sequence[Span]) -> Iterator[Segment]:

@@ -292,6 +292,30 @@ def test_verdict_and_figures_say_what_fits(snapshot: SnapshotAssertion) -> None:
         assert "\n".join(lines) == snapshot(name=name)
 
 
+def test_the_verdict_names_two_causes_and_counts_the_others() -> None:
+    for count, named in ((1, "r0"), (2, "r0, r1"), (3, "r0, r1 and 1 more"), (4, "r0, r1 and 2 more")):
+        domains = [f"d{n}.example" for n in range(count)]
+        boxes = tuple(
+            Inbox(email=f"a@{name}", status="resting", health_score=90.0, daily_limit=40) for name in domains
+        )
+        pauses = {name: (DomainPause(at=NOW - HOUR, reason=f"r{n}"),) for n, name in enumerate(domains)}
+        pasts = {name: DomainPast(reason="", pauses=known) for name, known in pauses.items()}
+        stopped = replace(account(), inboxes=reading(boxes))
+        now = Frame(board=board_of(stopped, domain_facts=DomainFacts(pasts=pasts)), now=NOW)
+        assert now.headline.text.endswith(f" · {named}")
+        assert now.headline.parts[0][1] == 2, "nothing else comes before the verdict"
+
+
+def test_the_longest_of_several_pauses_is_named() -> None:
+    def lane(domain: str, state: LaneState, *hours: int) -> Lane:
+        parts = (Segment(start=NOW - n * HOUR, end=NOW, state=state, affected=1) for n in hours)
+        return Lane(domain=domain, inboxes=2, segments=tuple(parts))
+
+    one, other = lane("a.example", LaneState.PAUSED, 1), lane("b.example", LaneState.PAUSED, 3)
+    for lanes, said in (((one,), "1 paused for 1 h"), ((one, other), "2 paused, the longest for 3 h")):
+        assert said in Incident(start=NOW - DAY, end=NOW, lanes=lanes).summary
+
+
 def test_the_report_is_whole(snapshot: SnapshotAssertion) -> None:
     for name, now in headlines():
         lines = [inked(line.pieces) for line in report(now, width=120)]
