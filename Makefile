@@ -8,7 +8,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3.14 python3 p
 BIN := .venv/bin
 RUN := .venv/.run.stamp
 DEV := .venv/.dev.stamp
-# Each process loads all tests, for four seconds of a processor; four keep two cores busy, since some of them wait.
+# Each process loads all tests, for six seconds of a processor; six keep two cores busy, since many tests wait.
 TESTS := -n 6 --dist worksteal --ignore=tests/e2e -p no:schemathesis
 # Moments at which dates go wrong, each in a zone: Mondays, months, years and leap days that begin or end while the
 # tests run, and the nights of both changes of clocks.
