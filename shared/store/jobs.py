@@ -78,8 +78,10 @@ _WORKSPACES: sa.BindParameter[Any] = sa.bindparam("workspaces", expanding=True)
 # As a CASE, of which PostgreSQL expects that it holds for many rows: with an OR it expects that for hardly any,
 # and would sort all that is due instead of reading the index in its order.
 _KNOWN = sa.case((_c.workspace == "", sa.true()), else_=sa.func.lower(_c.workspace).in_(_WORKSPACES))
+_SECONDS = sa.bindparam("seconds", type_=sa.Double)
 _OF_ANY_RANK = _c.rank.in_((ASKED_FOR, ORDINARY))
 """A condition in the words of the index, which has the rank before the time."""
+_OURS = (_c.id == sa.bindparam("job")) & (_c.token == sa.bindparam("held"))
 _DUE = (
     sa.select(_c.id)
     .where(_c.kind == sa.bindparam("of_kind"), _c.rank == sa.bindparam("of_rank"), _c.due_at <= NOW, _KNOWN)
@@ -87,11 +89,24 @@ _DUE = (
     .limit(sa.bindparam("limit"))
     .with_for_update(skip_locked=True)
 )
-_LEASED = {
-    "token": sa.bindparam("new_token"),
-    "due_at": NOW + sa.bindparam("seconds", type_=sa.Double),
-    "attempts": _c.attempts + 1,
-}
+_LEASED = {"token": sa.bindparam("new_token"), "due_at": NOW + _SECONDS, "attempts": _c.attempts + 1}
+_SEEN = _c.revision == sa.bindparam("seen")
+_DONE = sa.delete(jobs).where(_OURS, _SEEN)
+_AT = sa.case((_SEEN, sa.bindparam("at", type_=sa.Double)), else_=sa.bindparam("changed_at", type_=sa.Double))
+_AGAIN = (
+    sa.update(jobs)
+    .where(_OURS)
+    .values(
+        token=0,
+        rank=sa.bindparam("kept_rank"),
+        attempts=sa.bindparam("tried"),
+        error=sa.bindparam("why"),
+        # As it stands, where nothing else is given: it may have been changed under the lease.
+        payload=sa.func.coalesce(sa.bindparam("kept", type_=sa.Text), _c.payload),
+        due_at=_AT,
+    )
+)
+_RENEW = sa.update(jobs).where(_OURS).values(due_at=NOW + _SECONDS)
 
 
 @cache
@@ -179,8 +194,8 @@ class Jobs(Repository):
     @writes
     def renew(self, tx: Transaction, claimed: Sequence[Job], *, lease: float) -> None:
         """Keep the leases of those that are still ours."""
-        for job in claimed:
-            tx.update(jobs, _ours(job), due_at=tx.now + lease)
+        values = [{"job": job.id, "held": job.token, "now": tx.now, "seconds": lease} for job in claimed]
+        tx.execute(_RENEW, values)
 
     @writes
     def end(self, tx: Transaction, ends: Mapping[Job, End]) -> None:
@@ -215,10 +230,6 @@ class Jobs(Repository):
         """Delete what has been due for `ORPHANED_SECONDS` in no workspace of the settings; returns how many."""
         old = _c.kind.in_(KINDS) & _OF_ANY_RANK & (_c.due_at < tx.now - ORPHANED_SECONDS)
         return tx.execute(sa.delete(jobs).where(old, sa.not_(_KNOWN)), _lower(workspaces)).rowcount
-
-
-def _ours(job: Job) -> sa.ColumnElement[bool]:
-    return (_c.id == job.id) & (_c.token == job.token)
 
 
 def _lower(workspaces: Collection[str]) -> dict[str, list[str]]:
@@ -316,7 +327,7 @@ def note(tx: Transaction, job: Job, payload: Mapping[str, Any], *, due_at: float
 
 def done(tx: Transaction, job: Job) -> bool:
     """Delete a job that is done; False: it isn't ours any more, or was put again since it was claimed."""
-    return tx.delete(jobs, _ours(job) & (_c.revision == job.revision)) > 0
+    return tx.execute(_DONE, {"job": job.id, "held": job.token, "seen": job.revision}).rowcount > 0
 
 
 def finish(tx: Transaction, job: Job) -> None:
@@ -340,17 +351,18 @@ def again(
 
     `after`: seconds; None lets it sleep. `changed_after`: the same where it was put again since it was claimed.
     """
-    at = sa.literal(None if after is None else tx.now + after, sa.Double)
-    values: dict[str, Any] = {
-        "token": 0,
-        "rank": rank,
-        "attempts": job.attempts if attempts is None else attempts,
-        "error": error,
-        "due_at": sa.case((_c.revision == job.revision, at), else_=tx.now + changed_after),
+    values = {
+        "job": job.id,
+        "held": job.token,
+        "seen": job.revision,
+        "tried": job.attempts if attempts is None else attempts,
+        "why": error,
+        "kept_rank": rank,
+        "kept": None if payload is None else json.dumps(dict(payload)),
+        "at": None if after is None else tx.now + after,
+        "changed_at": tx.now + changed_after,
     }
-    if payload is not None:  # else it stays as it is: it may have been changed under the lease
-        values["payload"] = json.dumps(dict(payload))
-    return tx.update(jobs, _ours(job), **values) > 0
+    return tx.execute(_AGAIN, values).rowcount > 0
 
 
 def _read(row: sa.Row[Any]) -> Job:

@@ -559,6 +559,7 @@ _INCIDENT = _waiting(_c.urgency >= INCIDENT, by=_BY_URGENCY)
 _ALERTS = _waiting(_c.kind == literal(ALERT), _c.urgency < INCIDENT, by=_BY_URGENCY, most=BUNDLE)
 # By an expression, for which there is no index: SQLite would take that by urgency, and sort all that waits.
 _REST = _waiting(_c.kind != literal(ALERT), _c.urgency + 0 < INCIDENT, by=(_c.id,))
+_LEFT = sa.select(_c.id).where(_OF_CHANNEL, UNSENT, _c.state == State.SENDING)
 _THREAD = sa.select(sa.case((_c.thread_ts != "", _c.thread_ts), else_=_c.ts)).where(
     _c.alert_id == sa.bindparam("alert"), _OF_CHANNEL, _c.kind == ALERT
 )
@@ -580,7 +581,8 @@ class Posting(Repository):
         state = _held(tx, job)
         if state is None:
             return None
-        move(tx, "left", (_c.channel == job.key) & UNSENT, after=self.timings.read_pause / 2)
+        if left := tx.scalars(_LEFT, {"of": job.key}).all():
+            move(tx, "left", _c.id.in_(left), after=self.timings.read_pause / 2)
         wait = max(0.0, state.tat - self.timings.ahead - tx.now)
         chosen = () if wait else _next(tx, job.key, state)
         if not chosen:
