@@ -7,7 +7,6 @@ import os
 import pty
 import signal
 import sys
-import termios
 from collections.abc import Mapping
 
 
@@ -23,8 +22,6 @@ class Terminals:
         child, terminal = pty.fork()
         if child == 0:  # pragma: no cover # another process
             os.execve(sys.executable, [sys.executable, "-c", program], environ)
-        # A new one has no size, and a dashboard without room paints again and again.
-        termios.tcsetwinsize(terminal, (24, 80))
         self._children.append(child)
         self._open.add(terminal)
         return child, terminal

@@ -109,6 +109,13 @@ def insist(seconds: float = LAST_RESORT) -> None:
 class TerminalDriver(LinuxDriver):
     """Writes to a terminal that may be lost: then it accepts no output, and must not block."""
 
+    def _get_terminal_size(self) -> tuple[int, int]:
+        """Give the size that the app takes: for a terminal that says none, the framework's two defaults differ.
+
+        Then it would lay out and paint for the one and the other, without end.
+        """
+        return self._app.console.size
+
     def write(self, data: str) -> None:
         self._put(data)
 
