@@ -134,6 +134,13 @@ def test_the_newest_hundred_that_have_recovered_are_listed_newest_first() -> Non
     assert [one.where for one in over] == [f"{n}.example" for n in range(101, 1, -1)]
 
 
+def test_alarms_that_recover_at_one_look_are_listed_by_when_they_were_gone() -> None:
+    other = replace(PAUSED, where="b.example")
+    gone = look(after=look(other, after=look(PAUSED, other), minutes=10), minutes=10.2)
+    over = look(after=gone, minutes=11).alarms
+    assert [one.where for one in over] == ["b.example", "a.example"]
+
+
 def test_a_guardrail_that_fired_minutes_ago_raises_nothing() -> None:
     fired = Condition(kind=GUARDRAIL, where="bounces-5", text="fired")
     raised = [len(look(replace(fired, began=NOW - minutes * MINUTE)).raised) for minutes in (0, 5, 5.1)]
