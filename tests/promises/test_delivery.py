@@ -158,13 +158,11 @@ async def test_an_answer_that_slack_does_not_draw_is_sent_as_plain_text(team: Te
     assert "Sequences" in (await team.ask("status")).shown
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [{}, *({"X-Service-Signature": one} for one in ("", "é", "0" * 64, "0" * 10_000))],
-    ids=["none", "empty", "not ascii", "wrong", "long"],
-)
-async def test_a_delivery_without_a_good_signature_is_refused(team: Team, headers: dict[str, str]) -> None:
-    assert await team.deliver(interested("Mallory"), headers=headers) == 401
+async def test_a_delivery_without_a_good_signature_is_refused(team: Team) -> None:
+    assert await team.deliver(interested("Mallory"), headers={}) == 401
+    for wrong in ("", "é", "0" * 64, "0" * 10_000):
+        headers = {"X-Service-Signature": wrong}
+        assert await team.deliver(interested("Mallory"), headers=headers) == 401, wrong[:70]
     await team.deliver(interested("Ada"))
     await team.card("Ada")
     assert not any("Mallory" in one.shown for one in await team.messages())
@@ -186,11 +184,12 @@ async def test_a_signed_body_that_is_no_event_is_answered_200_and_shown_in_statu
     assert await team.until(shown)
 
 
-@pytest.mark.parametrize("body", [b"[]", b"{}", b'{"event": "lead.flew_away"}', b"null", b"\xff\xfe"])
-async def test_a_delivery_of_no_known_shape_is_answered_200(team: Team, body: bytes) -> None:
-    assert await team.deliver(body) == 200
-    await team.deliver(interested("Ada"))
-    await team.card("Ada")
+async def test_a_delivery_of_no_known_shape_is_answered_200(team: Team) -> None:
+    odd = (b"[]", b"{}", b'{"event": "lead.flew_away"}', b"null", b"\xff\xfe")
+    for body, name in zip(odd, ("Ada", "Bea", "Cora", "Dora", "Ella"), strict=True):
+        assert await team.deliver(body) == 200, body
+        await team.deliver(interested(name))
+        await team.card(name)
 
 
 async def test_intake_goes_on_while_slack_is_down_from_the_start(team: Team) -> None:
