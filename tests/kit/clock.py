@@ -8,7 +8,10 @@ event loop are not shortened by that. Processes that a test starts have the real
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 import time_machine
@@ -36,14 +39,14 @@ class ProcessClock:
     def is_fixed(self) -> bool:
         return self._travel is not None
 
-    def fix(self, now: datetime = NOW) -> None:
+    def fix(self, now: datetime = NOW, *, goes_on: bool = True) -> None:
         """Put the process to a moment: to `NOW` before each test, or back to it after a test has moved the clock."""
-        if self._moved or now != NOW:
+        if self._moved or now != NOW or not goes_on:
             self.release()
         if self._travel is None:
-            self._travel = time_machine.travel(now, tick=True)
+            self._travel = time_machine.travel(now, tick=goes_on)
             self._traveller = self._travel.start()
-            self._moved = now != NOW
+            self._moved = now != NOW or not goes_on
 
     def shift(self, seconds: float) -> None:
         """Move the clock ahead until the test ends. Only while it is fixed."""
@@ -60,6 +63,27 @@ class ProcessClock:
 
 CLOCK = ProcessClock()
 """The clock of this process."""
+TURN_SECONDS = 0.02
+
+
+@contextlib.asynccontextmanager
+async def clock_of_the_loop(now: datetime) -> AsyncIterator[None]:
+    """From a moment on, let time go on as the event loop does.
+
+    A loop that is busy has fewer turns in a second, so that on a slow machine a story ends in the minute in which it
+    would on a fast one.
+    """
+
+    async def go_on() -> None:
+        while True:
+            await asyncio.sleep(TURN_SECONDS)
+            CLOCK.shift(TURN_SECONDS)
+
+    CLOCK.fix(now, goes_on=False)
+    turns = asyncio.create_task(go_on())
+    yield
+    turns.cancel()
+    CLOCK.release()
 
 
 def move(seconds: float) -> None:

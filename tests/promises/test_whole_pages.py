@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,19 +13,17 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from tests.kit import Account, Team, interested
-from tests.kit.clock import CLOCK
+from tests.kit.clock import CLOCK, clock_of_the_loop
 from tests.kit.drawn import drawn_screen
 from tests.kit.screen import Screen, open_screen
 from tests.kit.waiting import until
 
 
 @pytest.fixture(autouse=True)
-def moment_of_the_texts() -> Iterator[None]:
+async def moment_of_the_texts() -> AsyncIterator[None]:
     """The texts have moments of this day in them."""
-    CLOCK.release()
-    CLOCK.fix(datetime(2026, 11, 18, 14, 5, tzinfo=UTC))
-    yield
-    CLOCK.release()
+    async with clock_of_the_loop(datetime(2026, 11, 18, 14, 5, tzinfo=UTC)):
+        yield
 
 
 SCRIPTS: Mapping[str, tuple[Mapping[str, Any], str]] = {
@@ -102,11 +99,7 @@ async def test_each_step_of_the_dashboard_is_whole(
     async with open_screen(account, tmp_path, size=(120, 40), **options) as screen:
         await screen.until("33,331")
         lines = [*map(str.strip, script.strip().splitlines()), ""]
-        began = time.monotonic()
         for number, line in enumerate(lines[:-1]):
-            # However slow the machine is, the minute doesn't end.
-            CLOCK.shift(began - time.monotonic())
-            began = time.monotonic()
             await do(screen, account, line)
             # Which list is in use follows a moment later.
             page = drawn_screen((await screen.settled()).replace("▌", " "))

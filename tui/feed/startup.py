@@ -75,6 +75,7 @@ class ServiceFeed:
         self._context: CommandContext | None = None
         self._records: Records | None = None
         self._is_wanted = asyncio.Event()
+        self._is_changed = asyncio.Event()
         """A command waits for its context."""
         self._is_equipped = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -104,7 +105,8 @@ class ServiceFeed:
         self._task = asyncio.create_task(self._run(deliver, fail), name="dashboard-opening")
 
     def read_now(self, *names: str) -> None:
-        """Read these sources now, or all."""
+        """Read these sources now, or all; and what the bot has recorded."""
+        self._is_changed.set()
         if self._poller:
             self._poller.read_now(*names)
 
@@ -226,8 +228,11 @@ class ServiceFeed:
             )
             self._is_equipped.set()
             while True:
+                self._is_changed.clear()
                 await self._read_records(self._records, poller)
-                await asyncio.sleep(RECORDS_EVERY_SECONDS)
+                # What somebody changes here is read at once: the end of their pause stands in its line.
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._is_changed.wait(), RECORDS_EVERY_SECONDS)
 
     async def _read_records(self, records: Records, poller: Poller) -> None:
         """Show what the bot has recorded; pauses and firings of which nothing can be read now stay."""
