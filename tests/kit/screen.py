@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import math
 import time
 from collections.abc import AsyncIterator, Mapping
 from functools import partial
@@ -202,8 +203,12 @@ async def open_screen(
     bot: Mapping[str, str] | None = None,
     toml: str = "",
     wall: bool = False,
+    notices_clock: bool = True,
 ) -> AsyncIterator[Screen]:
-    """A dashboard of the account with more settings; `bot` are those of the bot whose database it shares, if any."""
+    """A dashboard of the account with more settings; `bot` are those of the bot whose database it shares, if any.
+
+    Unless it `notices_clock`, it doesn't read everything again when a test moves the clock.
+    """
     config = folder / "dashboard.toml"
     config.write_text(toml)
     config.chmod(0o600)
@@ -230,6 +235,8 @@ async def open_screen(
     patched = pytest.MonkeyPatch()
     # In place of a terminal: everything else is what `outreach dashboard` runs.
     patched.setattr(run, "_run_until_exit", drive)
+    if not notices_clock:
+        patched.setattr("tui.feed.poller.CLOCK_STEP_SECONDS", math.inf)
     load = partial(shared_settings.load, environ=environ)
     replies = open_replies if bot else None
     dashboard = run.run_dashboard(

@@ -838,7 +838,9 @@ async def test_each_page_of_the_dashboard_is_whole(
     await team.account.control("POST", "events", workspace="acme", kind="domain.paused", count=1)
     await team.settled()
     size = (64, 24) if name == "narrow" else (120, 40)
-    async with open_screen(team.account, tmp_path, size=size, bot=team.environ) as screen:
+    async with open_screen(
+        team.account, tmp_path, size=size, bot=team.environ, notices_clock=False
+    ) as screen:
         await screen.until("DOMAINS 9")
         # Each is read by itself, in whichever order the service answers.
         for words in ("33,331", "domains paused", "0 bounces"):
