@@ -308,9 +308,10 @@ _MOVED = tuple(
 def move(
     tx: Transaction, event: str, which: sa.ColumnElement[bool], *, after: float = 0.0, **values: Any
 ) -> Sequence[sa.Row[Any]]:
-    """Change posts by an event, and have done what follows from their new state; returns those that it changed.
+    """Change posts by an event, and have done what follows from their new state.
 
-    `after`: seconds until those that are uncertain are looked for, or as soon as others there.
+    Returns those that it changed; none where nothing follows from that. `after`: seconds until those that are uncertain
+    are looked for, or as soon as others there.
     """
     before, state = _MOVES[event]
     entered: Mapping[State, dict[str, Any]] = {
@@ -321,6 +322,9 @@ def move(
     }
     moved = sa.update(posts).where(which, _c.state.in_(before))
     moved = moved.values({"state": state, **entered.get(state, {}), **values})
+    if state is State.SENDING:  # nothing follows from it, so that nothing is read back in each turn
+        tx.execute(moved)
+        return ()
     rows = tx.execute(moved.returning(*_MOVED)).all()
     if state is State.READY:
         jobs.put(tx, POST, *(row.channel for row in rows))
