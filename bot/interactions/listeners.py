@@ -7,7 +7,7 @@ card that was clicked.
 A response address accepts five messages within half an hour; an answer uses at most two. If it accepts no more, the
 answer is a message that only the person sees. A slash command's address can replace and delete nothing
 (https://github.com/slackapi/bolt-python/issues/1268), and what is said at the address of a card can't be replaced
-either: so only a question that the person alone sees, and a modal, show that an answer takes long.
+either: so only a question that the person alone sees shows that its answer takes long.
 """
 
 from __future__ import annotations
@@ -384,21 +384,13 @@ class Answers:
         self._store, self._changed = core.store, core.signals.changed
 
     async def run(self, answering: Awaitable[Answer], to: Origin) -> Answer:
-        """Wait for the answer and send it; what was clicked says meanwhile that it takes long.
-
-        A question that only the person sees says so itself. Beside a card a modal does, which becomes the answer: a
-        message there could not be taken back. In a thread nothing does, since the answer belongs there.
-        """
+        """Wait for the answer and send it; a question that only the person sees says meanwhile that it takes long."""
         task, is_working = asyncio.ensure_future(answering), False
         try:
             done, _ = await asyncio.wait({task}, timeout=PROGRESS_AFTER)
             is_question = to.is_ephemeral and isinstance(to.asked, Confirm | Cancel)
-            is_beside_card = to.clicked_ts and not (to.is_ephemeral or to.thread_ts or to.view)
             if to.respond and is_question and not done:
                 is_working = await _send(to.respond, _WORKING, replace_original=True)
-            elif is_beside_card and not done:
-                with contextlib.suppress(SlackError):  # too late for the click's trigger
-                    to = await self.open_modal(to)
             answer = await task
         except Exception as error:  # noqa: BLE001 # the person gets an answer and a reference
             answer = Answer(card=failure(error))

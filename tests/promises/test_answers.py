@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 
 import pytest
@@ -208,24 +207,6 @@ async def test_a_slow_yes_takes_the_place_of_its_question_and_goes_with_the_answ
     await team.changed(question, "Working …")
     await team.message("sequences paused")
     assert not any("Working" in one.shown for one in await team.messages())
-
-
-@pytest.mark.usefixtures("impatient")
-async def test_a_slow_click_on_a_card_says_so_in_a_modal_that_becomes_the_answer(team: Team) -> None:
-    await team.deliver(interested("Ada"))
-    card = await team.card("Ada")
-    before = {one.ts for one in await team.messages()}
-    await team.restart()  # it knows nobody now, and has to ask
-    await team.act("faults", method="users.info", kind="delay", delay=1.0)
-    opened = await team.act("click", channel=card.channel, ts=card.ts, text="Claim", wait=5)
-    assert "Working …" in json.dumps(opened["view"], ensure_ascii=False)
-    assert "claimed by @ann" in (await team.changed(card, "claimed by @ann")).title
-
-    async def answered() -> bool:
-        return "@ann claimed Ada" in json.dumps(await team.open_view(), ensure_ascii=False)
-
-    assert await team.until(answered)
-    assert {one.ts for one in await team.messages()} == before
 
 
 @pytest.mark.parametrize(
