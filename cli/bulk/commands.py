@@ -20,7 +20,7 @@ import os
 import sys
 import tempfile
 from argparse import Namespace
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from io import StringIO
@@ -105,35 +105,48 @@ async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: as
     """
     # What an earlier process had under way when it died may be what the service now skips.
     sent_before = journal.sent
-    batches = file.batches(after=journal.done)
+    sending: deque[tuple[Batch, asyncio.Task[list[RowResult]]]] = deque()
     with progress_bar("rows") as show:
-        while some := list(islice(batches, REQUESTS_AT_ONCE)):
-            if stop.is_set():
-                return False
-            journal.announce(some[-1])
-            # A group, because no request of ours may run on when the journal's lock is free for another process.
-            async with asyncio.TaskGroup() as group:
-                sending = [
-                    group.create_task(_outcomes(batch, add, sent_before=sent_before)) for batch in some
-                ]
-            for task in sending:
-                outcomes = task.result()
-                # The journal never passes a request whose outcome isn't known.
-                if isinstance(outcomes, OutreachError):
-                    raise outcomes
-                journal.settle(outcomes)
+
+        async def settle_oldest() -> None:
+            batch, task = sending[0]
+            # The oldest first, so that the journal never passes a request whose outcome isn't known.
+            journal.settle(await task)
+            sending.popleft()
             detail = ", ".join(f"{journal.counts[kind]:,} {kind}" for kind in OUTCOMES[:3])
-            show(journal.rows, part=some[-1].position / file.size, detail=detail)
-    return True
+            show(journal.rows, part=batch.position / file.size, detail=detail)
+
+        is_complete = False
+        try:
+            for batch in _announced(file.batches(after=journal.done), journal):
+                if stop.is_set():
+                    break
+                outcomes = _outcomes(batch, add, sent_before=sent_before)
+                sending.append((batch, asyncio.create_task(outcomes)))
+                if len(sending) == REQUESTS_AT_ONCE:
+                    await settle_oldest()
+            else:
+                is_complete = True
+            while sending:
+                await settle_oldest()
+        finally:
+            for _, task in sending:
+                task.cancel()
+            # Awaited, so that no request of ours runs on when the journal's lock is free for another process.
+            await asyncio.gather(*(task for _, task in sending), return_exceptions=True)
+    return is_complete
 
 
-async def _outcomes(batch: Batch, add: AddLeads, *, sent_before: int) -> list[RowResult] | OutreachError:
-    """The outcomes of a batch's rows; an error is given, not raised, so that it doesn't end the others."""
+def _announced(batches: Iterator[Batch], journal: Journal) -> Iterator[Batch]:
+    """Give the batches, some at a time, once the journal says that these may be on their way."""
+    while some := list(islice(batches, REQUESTS_AT_ONCE)):
+        journal.announce(some[-1])
+        yield from some
+
+
+async def _outcomes(batch: Batch, add: AddLeads, *, sent_before: int) -> list[RowResult]:
     refused = [_outcome(row, "refused", row.problem) for row in batch.rows if row.problem]
-    try:
-        return sorted([*refused, *await _add(batch.sendable, add, sent_before=sent_before)])
-    except OutreachError as fault:
-        return fault
+    return sorted([*refused, *await _add(batch.sendable, add, sent_before=sent_before)])
 
 
 async def _add(rows: Sequence[LeadRow], add: AddLeads, *, sent_before: int) -> list[RowResult]:

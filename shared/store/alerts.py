@@ -176,6 +176,11 @@ def _cards_of(alert: str) -> sa.Select[Any]:
     return cards.group_by(posts.c.channel, posts.c.workspace).order_by(sa.func.min(posts.c.id))
 
 
+def _key(actor: Actor) -> str:
+    """The id of a user of Slack, or a name where there is none."""
+    return actor.id or actor.name
+
+
 def find(tx: Transaction, alert: str) -> Alert | None:
     """The state of an alert; None if it doesn't exist."""
     return next(iter(read_alerts(tx, ALERT_ROWS.where(_c.id == alert))), None)
@@ -239,14 +244,14 @@ class Alerts(Repository):
         alert is changed only if the colleague is `instead_of`: whoever was faster keeps what they did.
         """
         owner = person or actor
-        taken = (_c.claimed_by == instead_of) & (_c.claimed_by != (owner.id or owner.name))
+        taken = (_c.claimed_by == instead_of) & (_c.claimed_by != _key(owner))
         whose: Mapping[str, sa.ColumnElement[bool]] = {
             "takeover": taken,
             "assign": taken,
             "reopen": sa.true(),
             "wake": _c.snoozed_until.is_not(None),  # nobody loses anything, and there may be no reminder
         }
-        mine = _c.claimed_by.in_(("", actor.id or actor.name, instead_of))
+        mine = _c.claimed_by.in_(("", _key(actor), instead_of))
         which = sa.or_(*(IN_STATE[state] for state in states_for(verb))) & whose.get(verb, mine)
         values = _values(tx, verb, actor, owner=owner, until=until, reason=reason)
         before = find(tx, alert) if trace else None
@@ -275,7 +280,7 @@ class Alerts(Repository):
     @writes
     def expect_visit(self, tx: Transaction, alert: str, actor: Actor) -> bool:
         """Have the next visit of who clicked `Claim & reply` open their mail program; False if it isn't theirs."""
-        own = (_c.id == alert) & (_c.claimed_by == (actor.id or actor.name)) & IN_STATE[State.CLAIMED]
+        own = (_c.id == alert) & (_c.claimed_by == _key(actor)) & IN_STATE[State.CLAIMED]
         return tx.update(alerts, own, mail_until=tx.now + MAIL_SECONDS) == 1
 
     @writes
@@ -397,7 +402,7 @@ def _values(
     """The values that an act gives an alert that allows it."""
     snoozed = {"snoozed_until": until, "snoozed_name": actor.name, "snoozed_by": actor.id}
     claimed = {
-        "claimed_by": owner.id or owner.name,
+        "claimed_by": _key(owner),
         "claimed_name": owner.name,
         "claimed_at": tx.now,
         "assigned_name": "",

@@ -75,8 +75,9 @@ class ServiceFeed:
         self._context: CommandContext | None = None
         self._records: Records | None = None
         self._is_wanted = asyncio.Event()
-        self._is_changed = asyncio.Event()
         """A command waits for its context."""
+        self._is_changed = asyncio.Event()
+        """What the bot has recorded is other than it was read."""
         self._is_equipped = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._today = asyncio.Lock()
