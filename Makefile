@@ -20,7 +20,7 @@ MOMENTS := 2026-11-23T00:05:00+00:00@UTC 2026-11-21T23:59:40-03:30@America/St_Jo
 DATED := -m "not e2e and not postgresql and not soak and not lint and not hypothesis" --ignore=tests/pure/domain/test_evidence.py \
 	--ignore=tests/pure/domain/test_wall_clock.py --ignore-glob='*/jobs/test_guardrail*' \
 	tests/pure/commands tests/pure/domain tests/pure/text \
-	tests/bot/jobs tests/pure/alerts tests/pure/dashboard \
+	tests/faults/jobs tests/pure/alerts tests/pure/dashboard \
 	tests/sandbox/service/test_campaign.py tests/sandbox/service/test_document.py
 # TEST_NOW moves the processes of end-to-end tests too: by as much for each, or they would disagree.
 CLOCK = $(if $(TEST_NOW),env FAKETIME_DONT_FAKE_MONOTONIC=1 faketime -f "$$(printf %+d $$(( $$(date -d '$(TEST_NOW)' +%s) - $$(date +%s) )))s")

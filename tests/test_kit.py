@@ -13,7 +13,7 @@ pytestmark = pytest.mark.lint
 ROOT = Path(__file__).parents[1]
 TESTS = ROOT / "tests"
 PRODUCT = {"bot", "cli", "outreach_ops", "sandbox", "shared", "tui"}
-INSIDE = {"bot", "client", "e2e", "faults", "pure", "sandbox", "screens"}
+INSIDE = {"client", "e2e", "faults", "pure", "sandbox", "screens"}
 """The folders of tests that know the inside, one a room or a way of testing. The promises never do."""
 PUBLIC = {"outreach_ops"}
 """What scripts import, which any test may."""

@@ -15,7 +15,7 @@ from shared.domain.card import Card
 from shared.records.guardrails import Switch
 from shared.records.records import RecordsUnavailable
 from shared.store.db.schema import posts
-from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
+from tests.faults.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.kit.due import evaluate
 from tests.kit.manual_clock import CHANNEL, HOUR, MINUTE
 

@@ -13,7 +13,7 @@ from bot.jobs.polls import GuardrailSampler
 from shared import settings as shared_settings
 from shared.domain.wall_clock import DAY
 from shared.store import Store
-from tests.bot.jobs.guarded_workspace import GuardedWorkspace
+from tests.faults.jobs.guarded_workspace import GuardedWorkspace
 from tests.kit.manual_clock import CHANNEL, ManualClock, arrive
 from tests.kit.scripted import BASE, ScriptedAccount
 
