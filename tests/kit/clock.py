@@ -81,9 +81,11 @@ async def clock_of_the_loop(now: datetime) -> AsyncIterator[None]:
 
     CLOCK.fix(now, goes_on=False)
     turns = asyncio.create_task(go_on())
-    yield
-    turns.cancel()
-    CLOCK.release()
+    try:
+        yield
+    finally:
+        turns.cancel()
+        CLOCK.fix(moment())
 
 
 def move(seconds: float) -> None:
