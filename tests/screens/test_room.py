@@ -43,6 +43,7 @@ async def test_a_key_of_the_past_says_that_the_history_is_not_open_yet() -> None
     async with at_desk(snapshot=LONG, has_toasts=True) as desk:
         await desk.press("left_square_bracket")
         await desk.until("The history isn't open yet.")
+        assert "REPLAY" not in desk.text
 
 
 async def test_the_cursor_stays_on_its_line_and_on_the_screen() -> None:
