@@ -208,10 +208,10 @@ class DueJobs:
         change = await self._store.changes.begin(workspace, sequence, status=status, if_confirmed=True)
         if change is None:  # someone changes it, or has changed it since
             return
-        client = self._contexts.clients[workspace]
+        context = self._contexts.at(self._contexts.settings.workspace(workspace), BOT)
         try:
             async with Held(change, self._store.changes) as held:
-                await held.send(client.pause_sequence if status == "paused" else client.resume_sequence)
+                await held.send(lambda name: send_status(name, status, context=context))
                 await held.end(keep_timer=True)
         except OutreachError as error:
             log.warning("late request not reverted", sequence=sequence, error=type(error).__name__)
