@@ -139,7 +139,7 @@ class HistoryAccess:
         covered = await self._or(history.covered(name, end=end), ())
         known = await self._or(history.domains_known_from(name, end=end), {})
         seen = {domain: max(start, at) for domain, at in known.items()}
-        read = [(began, ended) for began, ended in covered if ended >= start]
+        read = [*covered]
         if fresh and read and end - read[-1][1] <= STILL_READ:
             read[-1] = (read[-1][0], end)
         if len(changes) == MOST_CHANGES:  # what was before the oldest of these isn't known

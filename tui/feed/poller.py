@@ -209,7 +209,8 @@ class Poller:
                 async with asyncio.timeout(self._timeout):
                     reading = await read_source(before, source, client, now=began)
             except TimeoutError:
-                waits = (client.budget.resumes_at or 0) > began.timestamp()
+                resumes_at = client.budget.resumes_at
+                waits = resumes_at is not None and resumes_at > began.timestamp()
                 error = str(attempts[-1]) if attempts else f"No response within {self._timeout:g} s."
                 cause = cause_of_attempts(attempts, rate_limited=waits)
                 reading = before.failed(error, cause=cause, at=began)

@@ -96,13 +96,13 @@ class Board:
     """By source: inboxes, sequences, interested, today, previous, and each grouping."""
     thresholds: health.Thresholds = health.DEFAULT
     domain_facts: DomainFacts = DomainFacts()
-    snapshot: Snapshot = field(default=Snapshot(workspace=""), compare=False)
+    snapshot: Snapshot = Snapshot(workspace="")
     """The snapshot that it was composed of."""
-    trends: Mapping[str, tuple[float, ...]] | None = field(default=None, compare=False)
+    trends: Mapping[str, tuple[float, ...]] | None = None
     """The health of inboxes over time that it was composed of."""
-    lines: Mapping[str, InboxLine] = field(default_factory=dict, compare=False)
+    lines: Mapping[str, InboxLine] = field(default_factory=dict)
     """The inboxes by address."""
-    inboxes_by_domain: Mapping[str, tuple[InboxLine, ...]] = field(default_factory=dict, compare=False)
+    inboxes_by_domain: Mapping[str, tuple[InboxLine, ...]] = field(default_factory=dict)
 
     @property
     def inboxes(self) -> tuple[InboxLine, ...]:
@@ -259,7 +259,7 @@ def _by_domain(
 def rank_of(line: InboxLine) -> tuple[int, float, str]:
     """The worst first, an unknown score before every known one of its tone."""
     score = line.inbox.health_score
-    return RANK[line.verdict.tone], -1 if score is None else score, line.inbox.email
+    return RANK[line.verdict.tone], -inf if score is None else score, line.inbox.email
 
 
 def _sequence_lines(

@@ -19,7 +19,7 @@ from shared.domain.wall_clock import moment
 from shared.frozen import frozen
 from shared.text.formats import show_count, show_rate
 from shared.text.sanitize import visible
-from tui.model.lines import InboxLine, Line, SequenceLine, StatsLine
+from tui.model.lines import InboxLine, Line, SequenceLine, StatsLine, Toned
 from tui.theme.palette import RESTING, RUNNING, SIGNS, STOPPED, TONE_INK, WARMING, Ink
 from tui.theme.words import BLOCKS, REST, Piece, Words, bar, fit, width_of
 
@@ -183,7 +183,7 @@ def text_column(
     return Column(id, title, width, text_of(of, ink), sort=text, **more)
 
 
-def sign_of(line: Line, _: int = 0) -> Sequence[Piece]:
+def sign_of(line: Toned, _: int = 0) -> Sequence[Piece]:
     """The tone; what can't send has its own sign."""
     if isinstance(line, InboxLine) and line.inbox.status == "resting":
         return ((STOPPED, Ink.STOPPED),)
@@ -267,8 +267,8 @@ def _rate(title: str, name: str, *, rank: int = 0) -> Column:
         return evidence.share(getattr(line.stats, name), line.stats.sends) if line.stats else None
 
     def render(line: Counted, _: int) -> Sequence[Piece]:
-        rate, sends = share(line), (line.stats.sends if line.stats else None) or 0
-        if rate is None:
+        rate, sends = share(line), line.stats.sends if line.stats else None
+        if rate is None or sends is None:
             return ((show_rate(None), Ink.MUTED),)
         if sends < evidence.LEAST_SENDS:
             return ((evidence.TOO_FEW, Ink.MUTED),)

@@ -109,8 +109,9 @@ class Frame:
 
     def after(self, before: Frame | None) -> Frame:
         """Take over what was worked out for the frame of a second ago, where nothing but the time has moved on."""
-        is_same = before and before.board is self.board and before.alarms is self.alarms
-        if before and is_same and local(before.now).date() == local(self.now).date():
+        if before is None or before.board is not self.board or before.alarms is not self.alarms:
+            return self
+        if local(before.now).date() == local(self.now).date():
             vars(self).update({name: value for name, value in vars(before).items() if name in TIMELESS})
         return self
 
@@ -162,7 +163,8 @@ class Frame:
         last = len(places)
 
         def rank(alarm: Alarm) -> int:
-            return places.get(alarm.condition.key, last) if alarm.is_on else last + 1
+            # Those that are over come last in `alarms` already, the newest first.
+            return places.get(alarm.key, last) if alarm.is_on else last
 
         return tuple(sorted(self.alarms, key=rank))
 
@@ -174,15 +176,16 @@ class Frame:
         """`14:18`, `before 14:16`, or nothing where the start is unknown."""
         if condition is None:
             return ""
-        is_older = condition.is_older and condition.since == condition.began
-        return since_words(condition.since, is_older=is_older, now=self.now)
+        return since_words(condition.since, is_older=_is_older(condition), now=self.now)
 
     def lasting(self, condition: Condition) -> str:
         """`since 14:18 (20 min)`; without the length where it began before the first look."""
-        since = self.since_of(condition)
-        if condition.since is None or since.startswith("before"):
-            return f"since {since}" if since else ""
-        return f"since {since} ({show_span(max(self.now - condition.since, timedelta()))})"
+        if condition.since is None:
+            return ""
+        since = f"since {self.since_of(condition)}"
+        if _is_older(condition):
+            return since
+        return f"{since} ({show_span(max(self.now - condition.since, timedelta()))})"
 
     # -- domains -----------------------------------------------------------------------------------------
 
@@ -296,6 +299,11 @@ class Frame:
             if width_of(pieces) <= room:
                 return Words(tuple(pieces))
         return Words()
+
+
+def _is_older(condition: Condition) -> bool:
+    """True where it began before the first look."""
+    return condition.is_older and condition.since == condition.began
 
 
 def _figure(figure: Figure, *, is_long: bool) -> list[Piece]:

@@ -226,14 +226,14 @@ def lanes_of(
     for domain, times in stood.items():
         first = max(start, known_from.get(domain, end))
         runs = [list(run) for _, run in groupby(times, key=lambda one: one[1])]
-        begins = [*(run[0][0] for run in runs[1:]), first]
-        segments = [
-            Segment(start=max(begin, first), end=until, state=state, affected=max(count for *_, count in run))
-            for begin, run in zip(begins, runs, strict=True)
-            for until, state, _ in run[:1]
-            if until > first
-        ]
-        parts = tuple(_read_parts(reversed(segments), read))
+        segments, begin = [], first
+        for run in reversed(runs):
+            until, state, _ = run[0]
+            if until > first:
+                most = max(count for *_, count in run)
+                segments.append(Segment(start=begin, end=until, state=state, affected=most))
+                begin = until
+        parts = tuple(_read_parts(segments, read))
         lanes.append(Lane(domain=domain, inboxes=counts[domain].total(), segments=parts))
     return tuple(sorted(lanes, key=_rank))
 

@@ -1,6 +1,6 @@
 """The rows of the dashboard's lists, as values: one class a list. Pure.
 
-Each row has a `key` that stays the same between polls, a `tone`, and the words that a filter searches.
+Each row has a `key` that stays the same between polls, and the words that a filter searches.
 """
 
 from __future__ import annotations
@@ -33,9 +33,14 @@ class Line(Protocol):
     @property
     def key(self) -> str: ...  # the class says it
     @property
-    def tone(self) -> Tone: ...  # likewise
-    @property
     def words(self) -> str: ...  # likewise
+
+
+class Toned(Protocol):
+    """A row with a sign of how it stands."""
+
+    @property
+    def tone(self) -> Tone: ...  # the class says it
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +111,6 @@ class StatsLine:
         return self.id or self.stats.group
 
     @property
-    def tone(self) -> Tone:
-        return Tone.UNKNOWN if self.stats.sends is None else Tone.INFO
-
-    @property
     def words(self) -> str:
         return f"{self.name} {self.stats.group}"
 
@@ -124,10 +125,6 @@ class LeadLine:
     @property
     def key(self) -> str:
         return self.lead.id
-
-    @property
-    def tone(self) -> Tone:
-        return Tone.GOOD
 
     @property
     def name(self) -> str:

@@ -16,7 +16,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def change(
-    kind: str, key: str, before: str, after: str, *, field: str = "status", minutes: int = 0
+    kind: str, key: str, before: str, after: str, *, field: str = "status", minutes: float = 0
 ) -> Transition:
     return Transition(
         at=NOW + minutes * MINUTE, kind=kind, key=key, label=key, field=field, before=before, after=after
@@ -80,8 +80,8 @@ def test_what_the_bot_recorded_names_its_author_and_is_not_noticed_again() -> No
         *of_transitions(
             (
                 change("sequence", "sq_1", "active", "paused", minutes=4),
-                change("sequence", "sq_1", "active", "paused", minutes=-4),
-                change("sequence", "sq_1", "active", "paused", minutes=45),
+                change("sequence", "sq_1", "active", "paused", minutes=-1.5),
+                change("sequence", "sq_1", "active", "paused", minutes=20.5),
                 change("sequence", "sq_2", "active", "paused", minutes=4),
             )
         )

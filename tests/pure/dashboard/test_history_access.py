@@ -8,15 +8,20 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from shared.api.models import Inbox
 from shared.domain.health import DEFAULT
 from shared.domain.snapshot import ProblemStart, Reading, Snapshot
 from shared.history.history import History
-from shared.records.records import Sample, Transition
+from shared.records.records import HistoryUnavailable, Sample, Transition
 from shared.storage.database import parse_url
 from tests.kit.snapshots import NOW, account
+from tui.feed import history_access
 from tui.feed.history_access import HistoryAccess
 from tui.model.lines import PageRef
+
+HOUR = timedelta(hours=1)
 
 
 def box(score: float) -> tuple[Inbox, ...]:
@@ -46,6 +51,8 @@ class Asked(History):
 
     def __init__(self, known: timedelta) -> None:
         self.known, self.asked = known, list[tuple[str, Any]]()
+        self.read: tuple[tuple[datetime, datetime], ...] = ()
+        self.moved: tuple[Transition, ...] = ()
         self.notice = ""
 
     async def snapshot_at(self, workspace: str, at: datetime) -> Snapshot | None:
@@ -59,7 +66,7 @@ class Asked(History):
     async def transitions(self, workspace: str, **about: Any) -> tuple[Transition, ...]:
         back = (NOW - about["start"]) / timedelta(hours=1)
         self.asked.append((f"changes {back:g} h", about["limit"]))
-        return ()
+        return self.moved
 
     async def problems(self, workspace: str) -> tuple[ProblemStart, ...]:
         return ()
@@ -72,10 +79,10 @@ class Asked(History):
         return ()
 
     async def covered(self, workspace: str, **about: Any) -> tuple[tuple[datetime, datetime], ...]:
-        return ()
+        return self.read
 
     async def domains_known_from(self, workspace: str, **about: Any) -> Mapping[str, datetime]:
-        return {}
+        return {"useacme.example": NOW - 9 * HOUR} if self.read else {}
 
 
 async def test_no_more_is_asked_of_the_history_than_is_shown() -> None:
@@ -99,3 +106,45 @@ async def test_no_more_is_asked_of_the_history_than_is_shown() -> None:
         ("changes 24 h", 50_000),
         ("changes 24 h", 2_000),
     ]
+
+
+async def test_lanes_go_up_to_a_reading_that_has_just_ended_and_no_further_back_than_changes_are_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = Asked(known=HOUR)
+    history = HistoryAccess(store, workspace="acme")
+
+    async def hours(*, fresh: bool = True) -> list[float]:
+        """The ends of segments, and the beginning of the whole, in hours before now."""
+        about: dict[str, Any] = {"start": NOW - 6 * HOUR, "end": NOW, "thresholds": DEFAULT}
+        incident = await history.incident(box(81.0), (), fresh=fresh, **about)
+        ends = [end for lane in incident.lanes for one in lane.segments for end in (one.start, one.end)]
+        return [(NOW - at) / HOUR for at in (*ends, incident.start)]
+
+    for ended, end in ((1 / 30, 0), (1 / 20, 1 / 20)):
+        store.read = ((NOW - 8 * HOUR, NOW - 7 * HOUR), (NOW - 5 * HOUR, NOW - ended * HOUR))
+        assert await hours() == [5, end, 5]
+        assert await hours(fresh=False) == [5, ended, 5]
+    store.read = ((NOW - 8 * HOUR, NOW),)
+    assert await hours() == [6, 0, 6]
+    email = box(1)[0].email
+    store.moved = tuple(
+        Transition(
+            at=NOW - n * HOUR, kind="inbox", key=email, label="", field="health", before=was, after=now
+        )
+        for n, was, now in ((2, "bad", "healthy"), (3, "healthy", "bad"))
+    )
+    assert await hours() == [6, 3, 3, 2, 2, 0, 6]
+    monkeypatch.setattr(history_access, "MOST_CHANGES", 2)
+    assert await hours() == [3, 2, 2, 0, 3]
+
+
+async def test_a_history_that_fails_while_it_runs_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(*_: Any, **__: Any) -> None:
+        raise HistoryUnavailable("disk full")
+
+    history = HistoryAccess(Asked(known=HOUR), workspace="acme")
+    monkeypatch.setattr(Asked, "add", fail)
+    monkeypatch.setattr(Asked, "transitions", fail)
+    assert await history.keep(account(), now=NOW) == ()
+    assert history.notice == "No history: disk full"

@@ -24,6 +24,7 @@ def note(log: ErrorLog, mistake: str, *, times: int = 1) -> OwnError:
 def test_a_mistake_is_counted_and_its_trace_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     log = ErrorLog()
     once = note(log, "1 / 0")
+    assert len(caplog.records) == 1
     assert once.words(NOW) == (
         f"Internal error in the dashboard (reference {once.reference}, 14:32). "
         "It keeps running. Details are in the log."

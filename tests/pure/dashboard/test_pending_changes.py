@@ -44,7 +44,8 @@ class Desk:
 
     async def pause(self, *numbers: int, status: str = "paused") -> None:
         act = SetStatus(targets=tuple(map(sequence, numbers)), status=status)  # type: ignore[arg-type] # of those two
-        await self.changes.run(Yes(act=act, line="pause"))
+        done = await self.changes.run(Yes(act=act, line="pause"))
+        assert isinstance(done, Result)
 
     def marks(self) -> list[str]:
         board = board_of(read(*["active"] * 3, seconds=0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -12,13 +12,15 @@ from typing import Any
 import httpx
 import pytest
 
-from shared.domain.snapshot import SOURCES, Snapshot
+from shared.api.pace import BudgetState
+from shared.domain.snapshot import RATE_LIMITED, SLOW, SOURCES, ProblemStart, Snapshot
 from shared.domain.workspace_verdict import SERVICE
 from shared.history.history import History
 from shared.storage.database import parse_url
 from tests.kit.clock import moment
 from tests.kit.scripted import Request, ScriptedAccount
 from tests.kit.snapshots import account
+from tests.kit.waiting import until
 from tui.feed import poller as polling
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Poller, Tick, intervals, pause_seconds
@@ -104,6 +106,7 @@ async def test_everything_is_read_and_not_in_one_moment(monkeypatch: pytest.Monk
         reads = sorted(stamp.reading.read_at for stamp in tick.board.stamps.values() if stamp.reading.read_at)
         assert len(reads) == len(SOURCES)
         assert (reads[-1] - reads[0]).total_seconds() > 1, "a start must not be a burst"
+        assert len(watcher.ticks) <= len(SOURCES), "without a change there is no tick"
 
 
 async def test_an_outage_is_shown_and_once_one_source_answers_again_all_are_read() -> None:
@@ -165,6 +168,28 @@ async def test_a_clock_that_is_set_stops_no_reads(hours: int) -> None:
         assert poller.snapshot.sequences.error is None
 
 
+class Stuck:
+    """A client that has no answer; its key may be stopped after a 429."""
+
+    service_time = None
+
+    def __init__(self, resumes_in: float | None) -> None:
+        resumes_at = None if resumes_in is None else moment().timestamp() + resumes_in
+        self.budget = BudgetState(rate=1.0, resumes_at=resumes_at)
+
+    async def list_sequences(self, **_: Any) -> None:
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize(("resumes_in", "cause"), [(None, SLOW), (-60, SLOW), (60, RATE_LIMITED)])
+async def test_a_key_that_is_stopped_is_told_from_a_slow_service(
+    resumes_in: float | None, cause: str
+) -> None:
+    poller = Poller(workspace="acme", intervals=intervals(30), now=moment, timeout=0.01)
+    await poller._read(SOURCES["sequences"], Stuck(resumes_in))  # type: ignore[arg-type] # as much as is read
+    assert poller.snapshot.sequences.cause == cause
+
+
 async def test_stored_data_is_shown_before_the_first_read(tmp_path: Path) -> None:
     url = parse_url(f"sqlite:///{tmp_path}/history.db")
     async with History(url) as store:
@@ -185,6 +210,58 @@ async def test_a_history_that_cannot_be_used_costs_only_its_charts(tmp_path: Pat
         async with polled(scripted(), history=history) as (_, watcher):
             await watcher.until(lambda tick: bool(tick.board.sequences))
         assert history.notice.startswith("No history")
+
+
+class Noted(HistoryAccess):
+    """A history that counts the ticks that were shown when something was asked of it."""
+
+    ticks: Sequence[Tick] = ()
+
+    def __init__(self, store: History) -> None:
+        super().__init__(store, workspace="acme")
+        self.kept, self.followed = list[Snapshot](), list[int]()
+
+    async def keep(self, snapshot: Snapshot, *, now: datetime) -> tuple[Mark, ...]:
+        self.kept.append(snapshot)
+        return await super().keep(snapshot, now=now)
+
+    async def follow_problems(
+        self, present: Sequence[ProblemStart], *, spared: str, now: datetime
+    ) -> tuple[ProblemStart, ...] | None:
+        self.followed.append(len(self.ticks))
+        return await super().follow_problems(present, spared=spared, now=now)
+
+
+@pytest.mark.parametrize("is_recalled", [True, False])
+async def test_what_was_stored_is_not_kept_as_new_and_what_changes_is_told_without_another_read(
+    tmp_path: Path, *, is_recalled: bool
+) -> None:
+    earlier, go_on = moment() - timedelta(hours=1), asyncio.Event()
+
+    async def stall(request: Request) -> None:
+        if request.path == "/leads":
+            await go_on.wait()
+
+    service = scripted(before=stall)
+    async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store:
+        if is_recalled:
+            await store.add(account(now=earlier), now=earlier)
+        history = Noted(store)
+        async with polled(service, history=history) as (poller, watcher):
+            history.ticks = watcher.ticks
+            await watcher.until(lambda tick: tick.beats == len(SOURCES) - 1)
+            if is_recalled:
+                assert history.kept == []
+            else:
+                await until(lambda: history.kept)
+            go_on.set()
+            await watcher.until(is_read)
+            assert history.followed[0] == is_recalled, "what was stored is shown without a look at it"
+            service.sequences[0]["status"] = "paused"
+            poller.read_now("sequences")
+            told = await watcher.until(lambda tick: any(one.subject == "One" for one in tick.changes))
+            assert told.beats == len(SOURCES) + 1
+        assert all(one.interested.read_at != earlier for one in history.kept)
 
 
 class StuckHistory(HistoryAccess):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from shared.domain.snapshot import ProblemStart, from_json, to_json
 from shared.history.history import History
-from shared.records.records import DomainPast, DomainPause
+from shared.records.records import DomainPast, DomainPause, PauseEnd
 from shared.storage.database import parse_url
 from tests.kit.scripted import ScriptedAccount
 from tests.kit.snapshots import NOW, Clock, board_of
@@ -75,6 +75,8 @@ def domain_since(tick: Tick, *, words: str) -> set[datetime | None]:
     frame = state.frame(now=now)
     assert any(f"not sending since {words}" in line.plain for line in report(frame, width=120))
     assert f"since {words}" in frame.headline.text
+    is_known = frame.lasting(frame.conditions[DOMAIN]) != f"since {words}"
+    assert is_known == bool(told["since"]), "how long it lasts is told where its start is known"
     (line,) = [one for one in frame.domain_lines if one.key == DOMAIN]
     assert line.since == words
     assert alarm.since_words(now) == words
@@ -137,6 +139,9 @@ async def test_the_bot_knows_of_a_pause_before_a_poll_sees_it(tmp_path: Path) ->
                 lambda tick: is_whole(tick) and not tick.snapshot.problems[0].is_older
             )
             assert domain_since(dated, words="13:52") == {paused_at}
+            poller.note(pauses=(PauseEnd(sequence="sq_1", until=0.0),))
+            noted = await watcher.until(lambda tick: bool(tick.snapshot.pauses))
+            assert domain_since(noted, words="13:52") == {paused_at}
     clock.advance(3600)
     later = await first_tick(tmp_path, service, clock)
     assert domain_since(later, words="13:52") == {paused_at}, "another process, without the bot's records"

@@ -54,7 +54,7 @@ def listed(columns: Sequence[Column], rows: Sequence[Line], room: int) -> list[s
 
 def arranged(columns: Sequence[Column], rows: Sequence[Line]) -> list[str]:
     """The keys of a list in each order and after some filters."""
-    asked = [Arrangement(find=words) for words in ("acme", "!1", "w a", "state:un")]
+    asked = [Arrangement(find=words) for words in ("acme", "active", "!1", "w a", "state:un")]
     asked.append(Arrangement().next_order(columns))
     while (after := asked[-1].next_order(columns)).order:
         asked.append(after)
@@ -277,6 +277,7 @@ def headlines() -> Iterator[tuple[str, Frame]]:
         frame(replace(full(), inboxes=full().inboxes.failed("no", cause=REJECTED, at=NOW - HOUR))),
     )
     yield "refused and calm", frame(replace(calm(), inboxes=refused), later=MINUTE)
+    yield "unknown", frame(replace(calm(), inboxes=reading(BOXES[7:8])))
     yield "nothing", Frame.empty("globex", now=NOW)
 
 
@@ -332,7 +333,7 @@ def test_a_list_as_csv_holds_no_formula(snapshot: SnapshotAssertion) -> None:
 
 
 def test_health_over_time_is_drawn_with_its_gaps(snapshot: SnapshotAssertion) -> None:
-    values = (None, 95.0, 64.0, None, 12.5, 100.0, 79.0, 88.0)
+    values = (None, 95.0, 64.0, None, 0.0, 100.0, 79.0, 88.0)
     samples = [
         Sample(at=NOW - (8 - n) * HOUR, value=value, low=None, high=None) for n, value in enumerate(values)
     ]
@@ -342,6 +343,13 @@ def test_health_over_time_is_drawn_with_its_gaps(snapshot: SnapshotAssertion) ->
         drawing = "\n".join(inked(line.pieces) for line in draw(course, width=60, height=7))
         assert f"{course.values} {course.start:%H:%M}\n{drawing}" == snapshot(name=name)
     given: dict[str, Any] = {"start": NOW - DAY, "end": NOW, "points": 9, "thresholds": DEFAULT}
+    spans = [(NOW - 9 * HOUR, NOW - 8 * HOUR), (NOW - 4.5 * HOUR, NOW)]
+    for first, start in ((7, 5), (0.1, 1 / 6)):
+        at = NOW - first * HOUR
+        sample = Sample(at=at, value=64.0, low=None, high=None)
+        course = course_of([sample], covered=spans, **given)
+        assert course
+        assert course.start == NOW - start * HOUR
     assert course_of(samples[:1], covered=(), **given) is None
     assert course_of(samples[1:2], covered=[(NOW - 9 * DAY, NOW - 8 * DAY)], **given) is None
 

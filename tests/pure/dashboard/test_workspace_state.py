@@ -134,6 +134,18 @@ def test_the_newest_changes_come_first_and_the_oldest_are_dropped() -> None:
     assert at == list(range(299, 99, -1))
 
 
+def test_what_a_frame_has_worked_out_holds_for_the_next_until_something_or_the_day_is_another() -> None:
+    state = WorkspaceState(workspace="acme")
+    seen(state, resting(ONE), minutes=0)
+    lines = state.frame(now=NOW).domain_lines
+    assert state.frame(now=NOW + MINUTE).domain_lines is lines
+    assert state.frame(now=NOW + 1440 * MINUTE).domain_lines[0].since == "before 02 Mar 14:32"
+    state.acknowledge(ONE, now=NOW)
+    assert state.frame(now=NOW + 1440 * MINUTE).domain_lines[0].is_acknowledged
+    seen(state, resting(ONE, OTHER, minutes=1), minutes=1)
+    assert [line.since for line in state.frame(now=NOW).domain_lines[:2]] == ["14:33", "before 14:32"]
+
+
 def test_a_frame_says_what_it_is_of_and_whether_it_only_reads() -> None:
     state = WorkspaceState(workspace="acme")
     empty = state.frame(now=NOW)
