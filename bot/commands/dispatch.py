@@ -58,7 +58,7 @@ from shared.commands import COMMANDS, Invocation, UsageError, invocation, times
 from shared.commands.base import ALIASES, NOTHING_CHANGED, Act, Question, Result, nearest_of
 from shared.commands.errors import error_card, failed_card
 from shared.commands.help import Doctor, Help, first_help
-from shared.commands.leads import Lead
+from shared.commands.leads import Lead, Remove
 from shared.commands.replies import PAGE, Replies, find_replies
 from shared.commands.run import CommandContext, carry_out, read_question, run, write_question
 from shared.domain.alert import Alert
@@ -371,8 +371,6 @@ _TO = re.compile(r"(?:^|\s)(?:(?:to\s+)?(<@[UW][A-Z0-9]+>|@[^\s@<>]+)(?=\s|$)|to
 """Finds the person in `assign ada to @ann`, or in `assign ada to ann`, where nothing marks them as one."""
 _REASON = re.compile(r"\s*:\s*|(?:^|\s+)(?:reason|because)(?:\s+|$)", re.IGNORECASE)
 _ABOUT = re.compile(r"^(?:of|about)\s+", re.IGNORECASE)
-_WITHOUT_NAME = {ASSIGN, "dismiss"}
-"""Acts after which a thread's line has a person or a reason, and no name of a lead."""
 _OF_LEAD = LOOKS | {"remove"}
 """Verbs that mean the card's lead when nothing follows."""
 _WITHOUT_TARGET = re.compile(r"(?:(?:for|until|reason)\b.*)?", re.IGNORECASE | re.DOTALL)
@@ -521,26 +519,39 @@ def needs_alert(line: str) -> bool:
     return verb in _OF_LEAD and not rest
 
 
-def line_about(line: str, alert: Alert, *, several: bool) -> str:
-    """The line with the alert of its thread, its lead or its sequence put in; as it is where it names its own."""
+def action_about(line: str, alert: Alert, *, several: bool) -> Action:
+    """The action of a line in an alert's thread, with the alert, its lead or its sequence put in.
+
+    A line that names its own is left as it is.
+    """
     verb, rest = split_line(line)
+    event, workspace = alert.event, alert.workspace if several else ""
     if alert.is_pruned:
-        return line
-    event, workspace = alert.event, f" @{alert.workspace}" if several else ""
+        return Typed(line)
     if verb == "remove" and not rest and event.lead.email:
-        return join("remove", event.lead.email) + workspace
-    # Whoever names another lead in a thread means that lead.
-    named = read_named(line)
-    is_about = needs_alert(line)
-    if named:
-        is_about = not named.name or verb in _WITHOUT_NAME or bool(fitting(named, [alert], ""))
-    if is_about:
-        return f"{verb} {alert.id} {rest}".strip()
+        return invocation(Remove(who=event.lead.email), workspace=workspace or None)
+    if verb in LOOKS and not rest:
+        return OnAlert(verb=verb, alert=alert.id)
+    if named := read_named(line):
+        return _named_in_thread(named, rest, alert) or Typed(line)
     verb = ALIASES.get(verb, verb)
     if verb in {"pause", "resume"} and _WITHOUT_TARGET.fullmatch(rest) and (event.sequence or event.domain):
         target = join(verb, event.sequence) if event.sequence else f"{verb} domain:{event.domain}"
-        return f"{target} {rest}".strip() + workspace
-    return line
+        return Typed(f"{target} {rest}".strip() + (workspace and f" @{workspace}"))
+    return Typed(line)
+
+
+def _named_in_thread(named: NamedReply, text: str, alert: Alert) -> OnAlert | None:
+    """The act on the thread's reply; None: the line names another lead, and whoever does means that one."""
+    name, act = named.name, named.act_on(alert)
+    if named.verb == ASSIGN and not act.person:
+        # What follows is the person, behind the name of the lead or without it.
+        lead, _, last = name.rpartition(" ")
+        is_leads = lead and fitting(replace(named, name=lead), [alert], "")
+        return replace(act, person=read_person(last if is_leads else name))
+    if not name or fitting(named, [alert], ""):
+        return act
+    return replace(act, detail=text) if named.verb == "dismiss" else None
 
 
 # -- the list of open replies, in an answer and on Home

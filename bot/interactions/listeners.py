@@ -337,8 +337,8 @@ class Listeners(AsyncMiddleware):
             if dispatch.needs_alert(line):
                 return Answer(card=WHICH_ALERT)
             return replace(await self._dispatcher.perform(Typed(line), origin), noted=False)
-        line = dispatch.line_about(line, alert, several=len(workspaces) > 1)
-        return await self._dispatcher.perform(Typed(line), origin)
+        action = dispatch.action_about(line, alert, several=len(workspaces) > 1)
+        return await self._dispatcher.perform(action, origin)
 
     async def _joined(self, body: Body, origin: Origin) -> None:
         """The bot joined a channel: held alerts are posted, and whoever invited it gets the greeting.

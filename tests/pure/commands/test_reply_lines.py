@@ -9,7 +9,7 @@ import pytest
 
 from bot.blockkit import OnAlert, read_line
 from bot.commands import dispatch
-from bot.commands.dispatch import NamedReply, line_about, needs_alert, read_named
+from bot.commands.dispatch import NamedReply, action_about, needs_alert, read_named
 from shared.api.events import Event, EventLead
 from shared.domain.alert import PRUNED, Alert
 
@@ -52,10 +52,15 @@ def test_a_line_names_a_reply_an_act_and_what_belongs_to_it(line: str, read: Nam
     ("line", "becomes"),
     [
         ("claim", "claim al_ada"),
-        ("claim ada", "claim al_ada ada"),
+        ("claim ada", "claim al_ada"),
         ("claim bob", "claim bob"),
-        ("assign to ben", "assign al_ada to ben"),
+        ("snooze ada 2h", "snooze al_ada 2h"),
+        ("assign to ben", "assign al_ada @ben"),
+        ("assign ada ben", "assign al_ada @ben"),
+        ("assign ben wu", "assign al_ada @ben wu"),
+        ("assign bob to ben", "assign bob to ben"),
         ("not interested no budget", "dismiss al_ada no budget"),
+        ("not interested ada: no budget", "dismiss al_ada no budget"),
         ("view lead", "lead al_ada"),
         ("remove", "remove ada@acme.example @acme"),
         ("remove bob@x.example", "remove bob@x.example"),
@@ -67,13 +72,13 @@ def test_a_line_names_a_reply_an_act_and_what_belongs_to_it(line: str, read: Nam
     ],
 )
 def test_in_the_thread_of_a_card_a_line_means_its_reply(line: str, becomes: str) -> None:
-    assert line_about(line, reply(), several=True) == becomes
-    assert line_about(line, replace(reply(), event=PRUNED), several=True) == line
+    assert action_about(line, reply(), several=True).line == becomes
+    assert action_about(line, replace(reply(), event=PRUNED), several=True).line == line
 
 
 def test_in_the_thread_of_a_domain_a_pause_means_the_sequences_that_send_from_it() -> None:
     alert = Alert(id="al_1", event=Event(kind="domain.paused", domain="x.example"))
-    assert line_about("pause for 2h", alert, several=False) == "pause domain:x.example for 2h"
+    assert action_about("pause for 2h", alert, several=False).line == "pause domain:x.example for 2h"
 
 
 def test_only_a_look_or_a_removal_without_a_name_needs_a_thread() -> None:
