@@ -36,7 +36,6 @@ from bot.blockkit import (
     read_value,
     write_value,
 )
-from shared.api.event_kinds import DNS, kind_of
 from shared.api.events import Event
 from shared.api.models import Inbox
 from shared.commands import Invocation, UsageError
@@ -48,6 +47,7 @@ from shared.commands.undo import UNDO, UndoChange
 from shared.domain.alert import Alert, domain_of
 from shared.domain.card import Action, Button, Card, Fact, Tone, Typed
 from shared.domain.dns_facts import advice_of, change_of, headline
+from shared.domain.event_kinds import DNS, kind_of
 from shared.domain.health import Thresholds, verdict
 from shared.domain.paused_domains import advice, pause_reason
 from shared.domain.reply_states import AFTER, State

@@ -22,10 +22,10 @@ from bot.runtime import DeliverySignals
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.messages import MessageSender
 from bot.telemetry import metrics
-from shared.api.event_kinds import DNS, PAUSED, kind_of
 from shared.api.events import Event, read_event
 from shared.domain.alert import domain_of
 from shared.domain.card import Card, Tone
+from shared.domain.event_kinds import DNS, EVENTS, PAUSED, kind_of
 from shared.frozen import frozen
 from shared.records.records import RecordsUnavailable, Subscription
 from shared.settings import Settings
@@ -219,7 +219,7 @@ class Routes:
         return Decision(
             # Cut to what the columns of the indexes hold: whoever has the secret may send anything.
             kind=event.kind[:80],
-            problem="" if event.is_known else f"{event.kind[:80]!r} isn't a known event",
+            problem="" if event.kind in EVENTS else f"{event.kind[:80]!r} isn't a known event",
             email=event.lead.email or "",
             domain=(domain_of(event) or "").casefold()[:300],
             sequence=(event.sequence or "")[:NAME_LETTERS],

@@ -18,7 +18,6 @@ import structlog
 from bot.cards import write_note
 from bot.commands.context import CommandContexts
 from shared.api.errors import NotFound, OutreachError, RateLimited, Refused, Unreachable
-from shared.api.event_kinds import TROUBLES
 from shared.api.models import Sequence as Campaign
 from shared.commands.base import ALL as ALL_SEQUENCES
 from shared.commands.base import DOMAIN
@@ -29,6 +28,7 @@ from shared.commands.rules import load_activity
 from shared.commands.run import CommandContext, with_workspace
 from shared.commands.times import End as PauseEnd
 from shared.domain.card import Button, Card, Fact, Tone
+from shared.domain.event_kinds import TROUBLES
 from shared.domain.wall_clock import moment
 from shared.guardrails.activity import HORIZON, Activity, domain_of
 from shared.guardrails.evaluate import CLEAR_SECONDS, Finding, doubt, holding, is_on, spans_of

@@ -33,8 +33,8 @@ from sandbox.data import read_toml
 from sandbox.slack.seed import ANN
 from shared import settings
 from shared.api.client import OutreachClient
-from shared.api.event_kinds import POSTED_AT_ONCE
 from shared.api.values import as_object
+from shared.domain.event_kinds import POSTED_AT_ONCE
 from shared.frozen import frozen
 from shared.storage.secret_file import CREDENTIALS
 from shared.store.deliveries import Arrival, alert_id

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from cli.line import parser_of
 from cli.programs import PROGRAMS, Program
-from shared.api.event_kinds import EVENTS
 from shared.commands import COMMANDS, Command, Face
+from shared.domain.event_kinds import EVENTS
 
 _COMMANDS = """\
 # Commands

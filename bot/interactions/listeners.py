@@ -53,13 +53,13 @@ from bot.interactions.home import HomeTab
 from bot.slack.web_api import NO_UNFURL, POST, SlackError, WebApi, respond_to
 from bot.telemetry import logs
 from shared.api.errors import OutreachError
-from shared.api.event_kinds import INTERESTED, PAUSED
 from shared.commands import UsageError, invocation
 from shared.commands.help import Help
 from shared.commands.run import CommandContext
 from shared.commands.status import Status
 from shared.commands.subscribe import Subscribe
 from shared.domain.card import Action, Button, Card, Tone, Typed
+from shared.domain.event_kinds import INTERESTED, PAUSED
 from shared.frozen import frozen
 from shared.records.records import RecordsUnavailable
 from shared.store.messages import PlannedPost

@@ -17,9 +17,9 @@ from bot.runtime import visit
 from shared.api import Priority
 from shared.api.client import OutreachClient
 from shared.api.errors import OutreachError
-from shared.api.event_kinds import INTERESTED
 from shared.api.models import Inbox, Lead, Page, StatsRow
 from shared.api.models import Sequence as Campaign
+from shared.domain.event_kinds import INTERESTED
 from shared.domain.evidence import totals
 from shared.domain.snapshot import SOURCES, Snapshot, refresh, service_day
 from shared.domain.wall_clock import DAY, moment

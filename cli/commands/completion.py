@@ -16,7 +16,7 @@ from argcomplete.shell_integration import shellcode
 
 from cli import line as lines
 from cli.line import Line, split
-from shared.api.event_kinds import EVENTS, word_of
+from shared.domain.event_kinds import EVENTS, word_of
 
 Completer = Callable[..., Iterable[str]]
 _EVENTS = (*map(word_of, EVENTS), *EVENTS)

@@ -17,12 +17,12 @@ from cli.console.interactive import confirm, stopping
 from cli.console.resources import open_bot_store
 from shared.api.client import OutreachClient
 from shared.api.errors import Uncertain
-from shared.api.event_kinds import DELIVERED, NAME_OF, word_of
 from shared.api.models import Subscription
 from shared.api.words import EVENT_KINDS, EventKind
 from shared.commands.base import Result, did_you_mean
 from shared.commands.run import open_client
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns
+from shared.domain.event_kinds import NAME_OF, word_of
 from shared.domain.wall_clock import moment
 from shared.records.records import RecordsUnavailable
 from shared.settings import Need, load
@@ -187,7 +187,7 @@ def _must_be_web_address(url: str | None) -> None:
 def _event_kinds(events: Sequence[str]) -> tuple[EventKind, ...]:
     names = {event: NAME_OF.get(event) for event in events}
     for event, name in names.items():
-        if name not in DELIVERED:
-            hint = did_you_mean(event, tuple(map(word_of, DELIVERED)))
+        if name not in EVENT_KINDS:
+            hint = did_you_mean(event, tuple(map(word_of, EVENT_KINDS)))
             raise WrongUsage(f"unknown event “{event}”. {hint}")
     return cast("tuple[EventKind, ...]", tuple(dict.fromkeys(names.values()))) or EVENT_KINDS

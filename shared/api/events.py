@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .event_kinds import EVENTS
 from .values import as_count, as_object, as_text, as_word, first, parse_json
 
 SIGNATURE_HEADER = "X-Service-Signature"
@@ -76,11 +75,6 @@ class Event:
     bounce_type: str | None = None
     reason: str | None = None
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
-
-    @property
-    def is_known(self) -> bool:
-        """Return True if the service documents this kind, or the bot made it."""
-        return self.kind in EVENTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

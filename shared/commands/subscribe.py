@@ -11,7 +11,6 @@ from dataclasses import asdict, replace
 from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Literal, Self
 
-from shared.api.event_kinds import EVENTS, NAME_OF, POSTED_AT_ONCE, kind_of, word_of
 from shared.commands.base import (
     ALL,
     HERE,
@@ -36,6 +35,7 @@ from shared.commands.replies import LATE_SECONDS, UNCLAIMED, Replies, unclaimed_
 from shared.commands.stats import TIME_TO_CLAIM, Stats, compare, show_waits, total_facts
 from shared.commands.times import DayRange
 from shared.domain.card import Button, Card, Fact, Tone
+from shared.domain.event_kinds import EVENTS, NAME_OF, POSTED_AT_ONCE, kind_of, word_of
 from shared.domain.wall_clock import Recurrence, parse_recurrence
 from shared.text.formats import clip, plural, show_number, show_some
 from shared.text.tokenize import quote

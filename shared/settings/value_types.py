@@ -13,8 +13,8 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_core import PydanticCustomError
 
-from shared.api.event_kinds import EVENTS
 from shared.commands.base import ALIASES, COMMANDS
+from shared.domain.event_kinds import EVENTS
 from shared.domain.roles import Role
 from shared.domain.wall_clock import find_zone, parse_time
 from shared.guardrails.rule import EXAMPLE, NAME, Misunderstood, parse

@@ -19,9 +19,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from shared.api.event_kinds import ACKNOWLEDGED, CLAIMABLE, DNS, INTERESTED, PAUSED
 from shared.domain.alert import Alert
 from shared.domain.dns_facts import in_dns
+from shared.domain.event_kinds import ACKNOWLEDGED, CLAIMABLE, DNS, INTERESTED, PAUSED
 from shared.domain.reply_states import State, states_for
 from shared.domain.wall_clock import DAY
 from shared.frozen import frozen

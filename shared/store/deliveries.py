@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from shared.api.event_kinds import ACKNOWLEDGED, INTERESTED, ONLY_WITH_WORDS, PAUSED, REPLIES, kind_of
+from shared.domain.event_kinds import ACKNOWLEDGED, INTERESTED, ONLY_WITH_WORDS, PAUSED, REPLIES, kind_of
 from shared.domain.wall_clock import DAY
 from shared.frozen import frozen
 from shared.records.records import Subscription

@@ -9,7 +9,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from shared.api.event_kinds import PAUSED
+from shared.domain.event_kinds import PAUSED
 from shared.domain.wall_clock import DAY, HOUR
 from shared.domain_health.report import DomainChange, DomainReport, Followed, Value, decode, encode
 from shared.frozen import frozen

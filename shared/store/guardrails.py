@@ -16,7 +16,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from shared.api.event_kinds import PAUSED
+from shared.domain.event_kinds import PAUSED
 from shared.domain.wall_clock import DAY, HOUR
 from shared.frozen import frozen
 from shared.guardrails.activity import HORIZON, domain_of

@@ -14,8 +14,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from shared.api.event_kinds import PAUSED
 from shared.domain.alert import Alert
+from shared.domain.event_kinds import PAUSED
 from shared.domain.paused_domains import pause_reason
 from shared.domain.reply_states import State
 from shared.domain.wall_clock import DAY, moment

@@ -12,10 +12,10 @@ from datetime import UTC, datetime, timedelta
 from sandbox.service import Service
 from sandbox.service.campaign import EventRequest
 from shared.api.client import OutreachClient
-from shared.api.event_kinds import INTERESTED, PAUSED
 from shared.api.events import Event, read_event
 from shared.api.models import Page
 from shared.api.pace import BudgetState
+from shared.domain.event_kinds import INTERESTED, PAUSED
 from shared.domain.paused_domains import pause_reason
 from shared.domain.reply_queue import QueuedReply
 from shared.domain.snapshot import SOURCES, Reading, Snapshot

@@ -14,11 +14,11 @@ from bot.blockkit import Message
 from bot.cards import CardSettings
 from bot.interactions import home
 from bot.interactions.home import HomeState, Place
-from shared.api.event_kinds import INTERESTED
 from shared.api.events import Event, EventLead
 from shared.api.models import Inbox
 from shared.domain.alert import Alert
 from shared.domain.card import Card, Fact
+from shared.domain.event_kinds import INTERESTED
 from shared.domain.health import roll_up
 from shared.records.audit import Actor, AuditEntry, Before
 from shared.store.history import UnclaimedReplies

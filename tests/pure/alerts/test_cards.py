@@ -27,7 +27,6 @@ from bot.slack.permissions import Person, Standing
 from sandbox.slack import blockkit
 from shared import commands
 from shared.api.errors import NotFound, Unauthorized
-from shared.api.event_kinds import DNS, PAUSED
 from shared.api.events import Event, EventLead
 from shared.api.models import Inbox
 from shared.commands.errors import error_card
@@ -35,6 +34,7 @@ from shared.commands.pause import Pause
 from shared.commands.undo import UndoChange
 from shared.domain.alert import Alert
 from shared.domain.card import Button, Card, Typed
+from shared.domain.event_kinds import DNS, PAUSED
 from shared.domain.health import DEFAULT
 from shared.domain_health.report import (
     Check,

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from bot.interactions import forms, home
 from bot.interactions.home import HomeState, Place
-from shared.api.event_kinds import INTERESTED
 from shared.api.events import Event, EventLead
 from shared.api.models import Inbox, Sequence
 from shared.domain.alert import Alert
+from shared.domain.event_kinds import INTERESTED
 from shared.domain.health import roll_up
 from shared.store.history import UnclaimedReplies
 

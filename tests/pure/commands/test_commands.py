@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.api.event_kinds import EVENTS
 from shared.commands import COMMANDS, Role, UsageError, parse, render
 from shared.commands.base import Arguments, OnSequence
 from shared.commands.leads import Add, Leads, Remove
 from shared.commands.pause import Pause
 from shared.commands.subscribe import Subscribe
 from shared.commands.times import End
+from shared.domain.event_kinds import EVENTS
 
 
 def refusal(line: str) -> str:

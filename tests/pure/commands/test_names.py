@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from shared.api.event_kinds import EVENTS, NAME_OF, word_of
 from shared.commands import COMMANDS, UsageError, parse
 from shared.commands.guardrails import ACTS
 from shared.commands.subscribe import Subscribe
+from shared.domain.event_kinds import EVENTS, NAME_OF, word_of
 
 
 def test_every_form_in_the_usage_of_guardrails_is_understood() -> None:

@@ -132,7 +132,6 @@ _TABLE = (
     ),
 )
 EVENTS: Mapping[str, KindOfEvent] = {kind.name: kind for kind in _TABLE}
-DELIVERED = tuple(kind.name for kind in _TABLE if not kind.own)
 POSTED_AT_ONCE = tuple(kind.name for kind in _TABLE if kind.at_once)
 CLAIMABLE = tuple(kind.name for kind in _TABLE if kind.claimable)
 ACKNOWLEDGED = tuple(kind.name for kind in _TABLE if kind.acknowledged)
