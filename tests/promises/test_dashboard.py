@@ -98,8 +98,9 @@ async def test_another_key_is_named_wherever_a_key_is_named(
     account: Account, tmp_path: Path, no_idle_waiting: None
 ) -> None:
     # `y` is also a dialog's yes, and has to stay it there.
-    toml = "[dashboard.keys]\nacknowledge = 'y'\nundo = 'ctrl+z'\npause = 'b'\n"
+    toml = "[dashboard.keys]\nacknowledge = 'y'\nundo = 'ctrl+z'\npause = 'b'\nfiltre = 'x'\n"
     async with open_screen(account, tmp_path, toml=toml) as screen:
+        await screen.until("filtre isn't a key name; did you mean filter?")
         await screen.until("b pause")
         await account.control("POST", "events", workspace="acme", kind="domain.paused", count=1)
         await screen.refresh()

@@ -20,8 +20,9 @@ from tests.kit.waiting import until
 
 
 @pytest.fixture(autouse=True)
-async def moment_of_the_texts() -> AsyncIterator[None]:
-    """The texts have moments of this day in them."""
+async def moment_of_the_texts(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+    """The texts have moments of this day in them, and who looks at them."""
+    monkeypatch.setenv("LOGNAME", "ann")
     async with clock_of_the_loop(datetime(2026, 11, 18, 14, 5, tzinfo=UTC)):
         yield
 
@@ -68,6 +69,36 @@ SCRIPTS: Mapping[str, tuple[Mapping[str, Any], str]] = {
         2
         5
         a
+        """,
+    ),
+    "changes, and what takes them back": (
+        {},
+        """
+        2 down p
+        4
+        1
+        P
+        ' soonish
+        enter
+        P
+        ' until 9pm
+        enter
+        y
+        escape
+        u
+        escape colon
+        ' sequences paused
+        enter
+        1
+        escape colon
+        ' pause
+        enter
+        escape colon
+        ' copy
+        enter
+        p
+        enter enter
+        at escape u
         """,
     ),
 }

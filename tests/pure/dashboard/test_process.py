@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import gc
 import logging
-import os
 import sys
 from pathlib import Path
 
 import pytest
 
 from tui.system.process import logging_to, tuned_gc
-from tui.system.terminal import is_gone, is_hung_up
 
 
 def test_full_collections_are_rare_while_it_runs_alone() -> None:
@@ -51,14 +49,3 @@ def test_a_disk_that_cannot_be_written_to_costs_the_log_alone(tmp_path: Path) ->
         assert [type(handler) for handler in root.handlers] == [logging.NullHandler]
     assert root.handlers == handlers
     assert file.read_text() == "no folder"
-
-
-def test_a_closed_end_is_told_from_an_open_one() -> None:
-    reading, writing = os.pipe()
-    try:
-        assert not is_hung_up(reading)
-        assert is_gone(reading), "a pipe isn't a terminal"
-    finally:
-        os.close(writing)
-    assert is_hung_up(reading)
-    os.close(reading)

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import os
 import re
+import signal
+import threading
+from collections.abc import Iterator
 from datetime import timedelta
+from queue import Queue
 
 import pytest
 from hypothesis import given
@@ -11,8 +18,18 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.kit.snapshots import NOW
+from tests.kit.waiting import until
+from tui.system import terminal
 from tui.system.notifications import TerminalNotifier, written
-from tui.system.terminal import ASCII, plain_theme, speaks_unicode, writable
+from tui.system.terminal import (
+    ASCII,
+    AsciiDriver,
+    exit_when_terminal_gone,
+    is_hung_up,
+    plain_theme,
+    speaks_unicode,
+    writable,
+)
 from tui.theme.palette import RUNNING, SEEN, SIGNS, STOPPED, WARMING
 
 
@@ -102,3 +119,88 @@ def test_a_storm_is_one_notification_at_once_and_one_later() -> None:
     assert storm.due(NOW - timedelta(hours=1)) == written("again"), (
         "a clock that was set back holds nothing up"
     )
+
+
+# -- the end of a terminal -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pipe() -> Iterator[list[int]]:
+    """The reading and the writing end."""
+    ends = [*os.pipe()]
+    yield ends
+    for end in ends:
+        with contextlib.suppress(OSError):
+            os.close(end)
+
+
+@pytest.mark.parametrize("lost", ["closed", "terminated", "hung up"])
+async def test_a_lost_terminal_and_a_signal_end_the_dashboard(
+    monkeypatch: pytest.MonkeyPatch, pipe: list[int], lost: str
+) -> None:
+    insisted, left = list[str](), asyncio.Event()
+    monkeypatch.setattr(terminal, "EVERY", 0.01)
+    monkeypatch.setattr(terminal, "insist", lambda: insisted.append("once"))
+    handlers = [signal.getsignal(number) for number in terminal.ENDING]
+    async with exit_when_terminal_gone(left.set, descriptor=pipe[0], is_lost=is_hung_up):
+        await asyncio.sleep(0.03)
+        assert not left.is_set()
+        if lost == "closed":
+            os.close(pipe[1])
+        else:
+            os.kill(os.getpid(), signal.SIGTERM if lost == "terminated" else signal.SIGHUP)
+        await asyncio.wait_for(left.wait(), 10)
+    assert insisted == ["once"]
+    assert [signal.getsignal(number) for number in terminal.ENDING] == handlers
+
+
+async def test_without_a_terminal_nothing_is_watched_and_an_ignored_signal_stays_so(pipe: list[int]) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        async with exit_when_terminal_gone(pytest.fail, descriptor=pipe[0]):
+            assert WATCH not in {one.name for one in threading.enumerate()}
+        async with exit_when_terminal_gone(pytest.fail, descriptor=pipe[0], is_lost=is_hung_up):
+            assert WATCH in {one.name for one in threading.enumerate()}
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+WATCH = "dashboard-terminal-watch"
+
+
+async def test_what_does_not_end_in_time_is_ended_the_hard_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    codes = list[int]()
+    monkeypatch.setattr(os, "_exit", codes.append)
+    terminal.insist(0.01)
+    await until(lambda: codes)
+    assert codes == [1]
+
+
+class Writer:
+    """A thread that writes, with room for one."""
+
+    def __init__(self) -> None:
+        self._queue, self.is_running, self.joined = Queue[str | None](1), True, list[float]()
+
+    def is_alive(self) -> bool:
+        return self.is_running
+
+    def join(self, seconds: float) -> None:
+        self.joined.append(seconds)
+
+
+def test_output_for_a_terminal_that_is_gone_is_dropped(
+    monkeypatch: pytest.MonkeyPatch, pipe: list[int]
+) -> None:
+    monkeypatch.setattr(terminal, "EVERY", 0.01)
+    driver, writer = object.__new__(AsciiDriver), Writer()
+    driver._writer_thread, driver.fileno = writer, pipe[0]  # type: ignore[assignment] # as much as is used
+    driver.write("◆ Müller")
+    driver.write("nobody takes it")
+    assert writer._queue.get_nowait() == "X Müller"
+    driver.close()
+    assert (writer._queue.get_nowait(), writer.joined) == (None, [1.0])
+    writer.is_running = False
+    driver.write("nobody writes it")
+    assert writer._queue.empty()
