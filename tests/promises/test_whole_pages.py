@@ -180,6 +180,9 @@ async def test_a_new_alarm_and_an_unclaimed_reply_reach_the_desktop_and_the_comm
         await screen.refresh()
         await until(lambda: "the alarm command ended with 3" in log.read_text())
         await until(lambda: len(screen.notified) == 2)
+        # What the bot has recorded of a domain stands on its page.
+        await screen.press("1", "enter")
+        await screen.until("0 bounces and 0 opt-outs since 14:05")
     assert re.fullmatch(PAUSED, told.read_text())
     news, alarm = screen.notified
     assert news == "\x1b]9;Outreach: Unclaimed reply: eva@acme.example, Q3 founders\x1b\\"
