@@ -15,7 +15,6 @@ from tui.entrypoints import web
 
 PROXIED = "dash.example.com"
 """The name under which browsers come through a proxy."""
-VIEWERS = web.MOST_VIEWERS
 
 
 @contextlib.asynccontextmanager

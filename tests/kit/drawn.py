@@ -32,6 +32,7 @@ _CHANGING: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"(?m)(^ Sends .*|\(a lane\).*) <\w+>$", r"\1"),
     (r"/tmp/[\w/.-]*?(?=[\w.-]+\.(?:db|toml|csv)|exports)", "FOLDER/"),
 )
+_AGE = re.compile(r"\bnow\b|\bsome s\b|\(a lane\)|╵")
 
 
 def drawn(message: Message) -> str:
@@ -56,6 +57,12 @@ def drawn_screen(text: str) -> str:
     return re.sub(
         r"\n\s*(?=\n)", "", re.sub(r" {2,}", "  ", re.sub(r"(?<!just )\bnow\b", "just now", drawn_text(text)))
     )
+
+
+def drawn_page(text: str) -> str:
+    """A screen with its empty lines and the width of each column, but for lines with an age or an axis."""
+    lines = drawn_text(text).splitlines()
+    return "\n".join(drawn_screen(line) if _AGE.search(line) else line for line in lines)
 
 
 def drawn_text(text: str) -> str:

@@ -11,7 +11,7 @@ import aiohttp
 import psutil
 import pytest
 
-from tests.kit.browser import PROXIED, VIEWERS, raw_status, served
+from tests.kit.browser import PROXIED, raw_status, served
 from tests.kit.waiting import until
 
 
@@ -59,35 +59,42 @@ async def test_foreign_names_and_pages_of_other_sites_are_refused() -> None:
 SLEEPER = (sys.executable, "-c", "import time; time.sleep(600)")
 
 
-async def viewers(number: int) -> None:
-    """Wait until so many viewers run."""
+async def viewers(*sizes: str) -> None:
+    """Wait until the viewers that run have these sizes."""
 
-    def alive() -> bool:
-        found = psutil.Process().children(recursive=True)
-        return number == sum(
-            one.status() != psutil.STATUS_ZOMBIE and SLEEPER[2] in one.cmdline() for one in found
-        )
+    def running() -> bool:
+        processes = psutil.Process().children(recursive=True)
+        alive = [one for one in processes if one.status() != psutil.STATUS_ZOMBIE]
+        environs = [one.environ() for one in alive if SLEEPER[2] in one.cmdline()]
+        return sorted(sizes) == sorted(f"{one['COLUMNS']}x{one['ROWS']}" for one in environs)
 
-    await until(alive)
+    await until(running)
+
+
+TOO_LONG = 65_536
+"""Bytes from which on a message is refused."""
 
 
 async def test_a_fifth_viewer_is_refused_and_none_outlives_its_tab() -> None:
     async with served(*SLEEPER) as (browser, address):
-        tabs = [await browser.ws_connect(f"{address}ws") for _ in range(VIEWERS)]
-        await viewers(4)
+        # Anybody can write what they like into the address.
+        queries = ("", "?width=0&height=501", "?width=99999&height=000050", "?width=x&height=²")
+        tabs = [await browser.ws_connect(f"{address}ws{query}") for query in queries]
+        await viewers("80x24", "1x500", "500x24", "80x24")
         with pytest.raises(aiohttp.WSServerHandshakeError, match="503"):
             await browser.ws_connect(f"{address}ws")
         async with browser.get(address) as answer:
             assert answer.status == 503
             assert "4 people are looking at the dashboard already. Close another tab" in await answer.text()
         await tabs.pop().close()
-        await viewers(3)
-        # Anybody can write what they like into the address.
-        tabs.append(await browser.ws_connect(f"{address}ws?width=99999999&height=x"))
-        await viewers(4)
-        # Without its numbers: it ends this viewer, and no other.
-        await tabs[0].send_str('["resize"]')
-        assert (await tabs[0].receive()).type is aiohttp.WSMsgType.CLOSE
-        await viewers(3)
+        await viewers("80x24", "1x500", "500x24")
+        tabs.append(await browser.ws_connect(f"{address}ws"))
+        await tabs[3].send_str('["ping", 7]'.ljust(TOO_LONG - 1))
+        assert await tabs[3].receive_json() == ["pong", 7]
+        # Without its numbers, or too long: it ends this viewer, and no other.
+        for tab, message in ((tabs[0], '["resize"]'), (tabs[3], '["ping", 7]'.ljust(TOO_LONG))):
+            await tab.send_str(message)
+            assert (await tab.receive()).type is aiohttp.WSMsgType.CLOSE
+        await viewers("1x500", "500x24")
         await asyncio.gather(*(tab.close() for tab in tabs))
-        await viewers(0)
+        await viewers()

@@ -14,7 +14,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from tests.kit import Account, Team, interested
 from tests.kit.clock import CLOCK, clock_of_the_loop
-from tests.kit.drawn import drawn_screen
+from tests.kit.drawn import drawn_page
 from tests.kit.screen import Screen, open_screen
 from tests.kit.waiting import until
 
@@ -52,9 +52,31 @@ SCRIPTS: Mapping[str, tuple[Mapping[str, Any], str]] = {
         = not sending
         a
         1
+        100x30
+        enter
+        59x19
+        1
         w
+        100x30
+        99x30
         60x20
-        40x12
+        59x20
+        """,
+    ),
+    "every page of a small terminal": (
+        {"size": (80, 24)},
+        """
+        1
+        enter
+        enter
+        2
+        enter
+        3
+        4
+        question_mark
+        escape at
+        escape w
+        200x60
         """,
     ),
     "workspaces": (
@@ -69,6 +91,10 @@ SCRIPTS: Mapping[str, tuple[Mapping[str, Any], str]] = {
         2
         5
         a
+        1
+        160x30
+        enter
+        enter
         """,
     ),
     "changes, and what takes them back": (
@@ -126,14 +152,14 @@ async def test_each_step_of_the_dashboard_is_whole(
 ) -> None:
     options, script = SCRIPTS[name]
     toml = options.get("toml", "").replace("URL", account.base_url).replace("KEY", account.key)
-    options = {**options, "toml": f"{toml}\n[dns]\nenabled = false\n"}
-    async with open_screen(account, tmp_path, size=(120, 40), **options) as screen:
+    options = {"size": (120, 40), **options, "toml": f"{toml}\n[dns]\nenabled = false\n"}
+    async with open_screen(account, tmp_path, **options) as screen:
         await screen.until("33,331")
         lines = [*map(str.strip, script.strip().splitlines()), ""]
         for number, line in enumerate(lines[:-1]):
             await do(screen, account, line)
             # Which list is in use follows a moment later.
-            page = drawn_screen((await screen.settled()).replace("▌", " "))
+            page = drawn_page((await screen.settled()).replace("▌", " "))
             if line[0] not in "='!" and not lines[number + 1].startswith(("'", "=")):
                 assert page == snapshot(name=f"{number:02} {line}")
 

@@ -166,10 +166,9 @@ class Page(SafeScreen[None]):
 
     def key_of(self, name: str) -> str:
         """The key that has this name now, as people see it; empty where it would be refused."""
-        for _, binding, enabled, _ in self.active_bindings.values():
-            if binding.id == name and enabled:
-                return self.app.get_key_display(binding)
-        return ""
+        active = self.active_bindings.values()
+        named = (binding for _, binding, enabled, _ in active if binding.id == name and enabled)
+        return next(map(self.app.get_key_display, named), "")
 
     # -- frames ----------------------------------------------------------------------------------------
 

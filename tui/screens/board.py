@@ -95,6 +95,5 @@ class BoardPage(Page):
 
     @on(ListTable.Picked)
     def _picked(self, event: ListTable.Picked) -> None:
-        event.stop()
         kind = "domain" if event.table is self.domains.table else "inbox"
         self.app.go(PageRef(kind=kind, key=event.line.key))

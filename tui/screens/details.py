@@ -113,7 +113,6 @@ class DomainPage(DetailPage):
 
     @on(ListTable.Picked)
     def _picked(self, event: ListTable.Picked) -> None:
-        event.stop()
         kind = "inbox" if event.table is self.inboxes.table else "sequence"
         self.app.go(PageRef(kind=kind, key=event.line.key))
 
@@ -140,7 +139,6 @@ class InboxPage(DetailPage):
 
     @on(ListTable.Picked)
     def _picked(self, event: ListTable.Picked) -> None:
-        event.stop()
         self.app.go(PageRef(kind="inbox", key=event.line.key), is_beside=True)
 
 
@@ -208,7 +206,6 @@ class SequencesPage(Page):
 
     @on(ListTable.Picked)
     def _picked(self, event: ListTable.Picked) -> None:
-        event.stop()
         self.app.go(PageRef(kind="sequence", key=event.line.key))
 
 
@@ -227,5 +224,4 @@ class WorkspacesPage(Page):
 
     @on(ListTable.Picked)
     def _picked(self, event: ListTable.Picked) -> None:
-        event.stop()
         self.app.enter(event.line.key)

@@ -72,11 +72,11 @@ class Dialog(SafeScreen[object], ModalScreen[object]):
             with VerticalScroll(classes="dialog-body", can_focus=not self.answers):
                 yield from (Static(part, classes="dialog-text") for part in self.body())
             with Horizontal(classes="dialog-buttons") if self.is_row else Vertical(classes="dialog-choices"):
-                for number, one in enumerate(self.answers):
+                for one in self.answers:
                     key = {"escape": "esc"}.get(one.key, one.key)
                     label = visible(one.label).replace("[", r"\[")  # plain text, no markup
                     label += "" if label.startswith(key) else f" ({key})"
-                    button = Button(label, id=f"answer-{number}")
+                    button = Button(label)
                     button.styles.line_pad = 0  # a style sheet refuses none
                     yield button
 
@@ -94,7 +94,8 @@ class Dialog(SafeScreen[object], ModalScreen[object]):
 
     @on(Button.Pressed)
     def _pressed(self, event: Button.Pressed) -> None:
-        self.dismiss(self.answers[int((event.button.id or "").removeprefix("answer-"))].value)
+        number = list(self.query(Button)).index(event.button)
+        self.dismiss(self.answers[number].value)
 
     def action_move(self, by: int) -> None:
         """Scroll a long text, or go through answers below each other."""

@@ -91,7 +91,6 @@ class IncidentsPage(Page):
 
     @on(ListTable.Picked)
     def _picked(self, event: ListTable.Picked) -> None:
-        event.stop()
         if event.line.key != WORKSPACE:
             self.app.go(PageRef(kind="domain", key=event.line.key))
 

@@ -206,14 +206,8 @@ class RepliesPage(Page):
         elif permission:
             self.note.set(Words.of(f" You are @{visible(permission.name)} in Slack.", Ink.MUTED))
 
-    @on(ListTable.Moved)
-    def _moved(self, event: ListTable.Moved) -> None:
-        event.stop()
-        self._show_words()
-
     @on(ListTable.Picked)
     def _picked(self, event: ListTable.Picked) -> None:
-        event.stop()
         if isinstance(event.line, ReplyLine):
             self.app.push_screen(CardDialog(event.line.card))
 

@@ -108,7 +108,7 @@ def _whole(text: str) -> str:
     return text.replace(inner, inner.replace(" ", "\u00a0")) if inner else text
 
 
-@lru_cache(maxsize=128)
+@lru_cache
 def style_of(colors: Palette, ink: Ink) -> Style:
     """An ink as a style; where colors are few, attributes tell apart what else only they would."""
     is_strong = ink is Ink.STRONG or (colors.plain and ink in {Ink.BAD, Ink.STOPPED})

@@ -28,7 +28,7 @@ HALVES = {"..": " ", "#.": "▀", ".#": "▄", "##": "█"}
 SCALES = (2, 1)
 
 
-@lru_cache(maxsize=128)
+@lru_cache
 def letters(text: str, scale: int) -> tuple[str, ...]:
     """Letters as lines of text: three at scale 1, five at scale 2; unknown characters are left out."""
     pixels = ["", "", "", "", ""]

@@ -241,14 +241,12 @@ class ListTable(ErrorBoundary, DataTable[Words]):
             self._was_moved, self._key = True, self.line.key
             self.post_message(self.Moved(self))
 
-    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
-        event.stop()
+    def on_data_table_row_selected(self) -> None:
         if self.line:
             self.post_message(self.Picked(self, self.line))
 
     def on_data_table_header_selected(self, event: DataTable.HeaderSelected) -> None:
         """A click on a title sorts by it, a second one the other way round."""
-        event.stop()
         now, order = self.arrangement, event.column_key.value or ""
         if any(column.sort for column in self.list_columns if column.id == order):
             is_second = now.order == order and not now.descending

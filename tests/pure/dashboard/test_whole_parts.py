@@ -35,7 +35,7 @@ from tui.model.lines import Line
 from tui.model.replies import COLUMNS, ReplyLine
 from tui.model.rich_card import render
 from tui.model.workspaces import WORKSPACES, WorkspaceLine
-from tui.screens.report import LEADS, as_csv, report
+from tui.screens.report import LEADS, report
 from tui.theme.words import Piece
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
@@ -323,13 +323,6 @@ def test_the_report_is_whole(snapshot: SnapshotAssertion) -> None:
         assert "\n".join(lines[: None if name == "a crisis" else 14]) == snapshot(name=name)
     many = [line.plain for line in report(frame(account(inboxes=203)), width=80)]
     assert "  … and 3 more" in many
-
-
-def test_a_list_as_csv_holds_no_formula(snapshot: SnapshotAssertion) -> None:
-    evil = replace(
-        full(), sequences=reading((models.Sequence(id="=1", name="=HYPERLINK(1)", status="+", steps=1),))
-    )
-    assert as_csv(frame(evil).board.sequences, SEQUENCES) == snapshot
 
 
 def test_health_over_time_is_drawn_with_its_gaps(snapshot: SnapshotAssertion) -> None:
