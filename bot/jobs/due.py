@@ -15,7 +15,7 @@ from bot.jobs.reminders import Reminders
 from bot.jobs.standings import DomainChecks
 from bot.worker import Kind
 from shared.api.errors import NotFound, OutreachError
-from shared.commands.hold import Busy, Held, send_status
+from shared.commands.hold import Busy, hold, send_status
 from shared.commands.run import CommandContext, with_workspace
 from shared.commands.subscribe import digest_card
 from shared.domain.card import Card, Tone
@@ -181,7 +181,7 @@ class DueJobs:
         change = await changes.begin(context.workspace.name, timer.key, status="active", firing=timer)
         if change is None:
             raise Busy
-        async with Held(change, changes) as held:
+        async with hold(change, changes) as held:
             await held.send(lambda name: send_status(name, "active", context=context))
             await held.end(keep_timer=True)  # it is deleted with its announcement
 
@@ -210,7 +210,7 @@ class DueJobs:
             return
         context = self._contexts.at(self._contexts.settings.workspace(workspace), BOT)
         try:
-            async with Held(change, self._store.changes) as held:
+            async with hold(change, self._store.changes) as held:
                 await held.send(lambda name: send_status(name, status, context=context))
                 await held.end(keep_timer=True)
         except OutreachError as error:

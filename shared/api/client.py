@@ -134,7 +134,7 @@ class OutreachClient:
         request = _request(
             "GET /leads", sequence_id=sequence_id, status=status, limit=str(limit), cursor=cursor
         )
-        return await self._answer(request, self._read(decode.leads, "lead"), priority)
+        return await self._answer(request, decode.leads, "lead", priority)
 
     async def iter_pages(self, **which: Unpack[Pages]) -> AsyncIterator[models.Page[models.Lead]]:
         """All pages, without repeated leads; continue later from `next_cursor`."""
@@ -168,12 +168,11 @@ class OutreachClient:
 
     async def remove_lead(self, lead_id: str, *, priority: Priority = INTERACTIVE) -> None:
         """Remove a lead from all sequences (DELETE /leads/{id}); its reply history is kept."""
-        await self._answer(_request("DELETE /leads/{id}", lead_id), lambda _: None, priority)
+        await self._call(_request("DELETE /leads/{id}", lead_id), lambda _: None, priority)
 
     async def list_sequences(self, *, priority: Priority = NORMAL) -> tuple[models.Sequence, ...]:
         """All sequences (GET /sequences)."""
-        read = self._read(decode.sequences, "sequence")
-        return await self._answer(_request("GET /sequences"), read, priority)
+        return await self._answer(_request("GET /sequences"), decode.sequences, "sequence", priority)
 
     async def pause_sequence(self, sequence_id: str) -> models.Sequence:
         """Set a sequence to `paused` (PATCH /sequences/{id}) and return it; no error if it already is.
@@ -191,7 +190,7 @@ class OutreachClient:
 
     async def list_inboxes(self, *, priority: Priority = NORMAL) -> tuple[models.Inbox, ...]:
         """All connected inboxes (GET /inboxes)."""
-        return await self._answer(_request("GET /inboxes"), self._read(decode.inboxes, "inbox"), priority)
+        return await self._answer(_request("GET /inboxes"), decode.inboxes, "inbox", priority)
 
     async def stats(
         self,
@@ -211,8 +210,8 @@ class OutreachClient:
         if start is not None and end is not None:
             _check(start <= end, endpoint, "to", f"The range ends ({end}) before it starts ({start}).")
             days = {"from": f"{start:%Y-%m-%d}", "to": f"{end:%Y-%m-%d}"}
-        read = self._read(decode.stats, "stats", group_by=group_by)
-        return await self._answer(_request(endpoint, group_by=group_by, **days), read, priority)
+        request = _request(endpoint, group_by=group_by, **days)
+        return await self._answer(request, decode.stats, "stats", priority, group_by=group_by)
 
     async def create_webhook(self, url: str, events: Sequence[words.EventKind]) -> models.Subscription:
         """Subscribe an endpoint (POST /webhooks). Store the secret at once: it is shown only once.
@@ -225,20 +224,20 @@ class OutreachClient:
             _check_word(kind, words.EVENT_KINDS, endpoint, "events")
         is_address = bool(re.match(r"https?://\w", url))
         _check(is_address, endpoint, "url", "The endpoint must be an https address.")
-        read = self._read(decode.subscription, "webhook", url=url, events=tuple(events))
         request = _request(endpoint, body={"url": url, "events": kinds})
-        return await self._answer(request, read, INTERACTIVE)
+        about = {"url": url, "events": tuple(events)}
+        return await self._answer(request, decode.subscription, "webhook", INTERACTIVE, **about)
 
     async def _set_status(self, sequence_id: str, status: words.SequenceStatus) -> models.Sequence:
         request = _request("PATCH /sequences/{id}", sequence_id, body={"status": status})
-        read = self._read(decode.changed_sequence, "sequence", id=sequence_id, status=status)
-        return await self._answer(request, read, INTERACTIVE)
+        about = {"id": sequence_id, "status": status}
+        return await self._answer(request, decode.changed_sequence, "sequence", INTERACTIVE, **about)
 
-    def _read(self, decoded: Callable[..., T], section: str, **about: Any) -> Callable[[Any], T]:
-        """The reader of an answer, with what `[fields.SECTION]` says of its shape."""
-        return partial(decoded, fields=self._fields.get(section, {}), **about)
-
-    async def _answer(self, request: Request, read: Callable[[Any], T], priority: Priority) -> T:
+    async def _answer(
+        self, request: Request, decoded: Callable[..., T], section: str, priority: Priority, **about: Any
+    ) -> T:
+        """The answer, read with what `[fields.SECTION]` says of its shape."""
+        read = partial(decoded, fields=self._fields.get(section, {}), **about)
         return (await self._call(request, read, priority))[0]
 
     async def _call(self, request: Request, read: Callable[[Any], T], priority: Priority) -> tuple[T, bool]:
@@ -251,7 +250,7 @@ class OutreachClient:
             except OutreachError as error:
                 if uncertain and isinstance(error, NotFound) and request.method == "DELETE":
                     return read(None), True  # the attempt whose outcome was unknown has removed it
-                attempts().append(error)
+                attempts().failures.append(error)
                 uncertain = uncertain or isinstance(error, Uncertain)
                 is_impatient = priority is INTERACTIVE and isinstance(error, Unreachable)
                 total = min(self._total, PATIENCE_SECONDS) if is_impatient else self._total
@@ -359,7 +358,7 @@ def _request(
     endpoint: str, identifier: str | None = None, *, body: Any = None, **query: str | None
 ) -> Request:
     """The request to an endpoint, with the id in its path; a parameter that is None is left out."""
-    path = endpoint.partition(" ")[2]
+    method, _, path = endpoint.partition(" ")
     content = None
     try:
         if identifier is not None:
@@ -371,4 +370,4 @@ def _request(
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidRequest(f"This can't be sent as JSON: {error}", endpoint=endpoint) from None
     given = {name: value for name, value in query.items() if value is not None}
-    return Request(endpoint=endpoint, path=path, query=given, body=content)
+    return Request(endpoint=endpoint, method=method, path=path, query=given, body=content)

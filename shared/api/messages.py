@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -38,13 +38,10 @@ class Request:
     """One request; `endpoint` is method and path as the API names them."""
 
     endpoint: str
+    method: str
     path: str
     query: Mapping[str, str]
     body: bytes | None = None
-
-    @property
-    def method(self) -> str:
-        return self.endpoint.partition(" ")[0]
 
     @property
     def reads(self) -> bool:
@@ -69,11 +66,6 @@ class Reply:
     status: int
     headers: Mapping[str, str]
     body: bytes = b""
-
-    def without(self, key: str) -> Reply:
-        """A service that quotes the key in an error must not bring it into a log."""
-        headers = {name: value.replace(key, "[key]") for name, value in self.headers.items()}
-        return replace(self, headers=headers, body=self.body.replace(key.encode(), b"[key]"))
 
     def retry_after(self, *, default: float = 1.0) -> float:
         """Seconds that `Retry-After` asks for; the default for what isn't a number."""

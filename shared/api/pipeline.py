@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from .errors import OutreachError, RateLimited, Uncertain
@@ -30,15 +30,15 @@ async def decode_in_thread(decode: Callable[[], T], *, is_large: bool) -> T:
     return await asyncio.get_running_loop().run_in_executor(_THREAD, decode)
 
 
-class Attempts(list[OutreachError]):
+@dataclass(slots=True)
+class Attempts:
     """The failures of attempts, also of those that are being repeated; and what waits for an answer."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.waiting: list[str] = []
-        """The endpoints."""
-        self.answered = 0
-        """The number of attempts that the service has answered."""
+    failures: list[OutreachError] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    """The endpoints."""
+    answered: int = 0
+    """The number of attempts that the service has answered."""
 
 
 _attempts: ContextVar[Attempts] = ContextVar("failed_attempts")
@@ -47,10 +47,10 @@ _attempts: ContextVar[Attempts] = ContextVar("failed_attempts")
 @contextlib.contextmanager
 def failed_attempts() -> Iterator[Attempts]:
     """The attempts within the block."""
-    failures = Attempts()
-    token = _attempts.set(failures)
+    made = Attempts()
+    token = _attempts.set(made)
     try:
-        yield failures
+        yield made
     finally:
         _attempts.reset(token)
 

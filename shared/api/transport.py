@@ -13,6 +13,7 @@ import ssl
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from http.cookiejar import CookieJar
 from typing import Any
@@ -105,45 +106,45 @@ class Http:
         )
         try:
             async with asyncio.timeout(left):
-                return await self._answered(outgoing, request)
+                response = await self._client.send(outgoing, stream=True)
+                try:
+                    body = await _read(response, request)
+                finally:
+                    await response.aclose()
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
             was_sent = sending.was_sent and not isinstance(error, NOT_SENT)
             raise _broken_off(request, error, was_sent=was_sent) from None
-
-    async def _answered(self, outgoing: httpx.Request, request: Request) -> Reply:
-        response = await self._client.send(outgoing, stream=True)
-        try:
-            body = await _read(response, request)
-        finally:
-            await response.aclose()
-        headers = {name.lower(): value for name, value in response.headers.items()}
-        return Reply(status=response.status_code, headers=headers, body=body).without(self._key)
+        # A service that quotes the key in an error must not bring it into a log.
+        key, hidden = self._key, "[key]"
+        headers = {name.lower(): value.replace(key, hidden) for name, value in response.headers.items()}
+        body = body.replace(key.encode(), hidden.encode())
+        return Reply(status=response.status_code, headers=headers, body=body)
 
 
+@dataclass(slots=True)
 class _Sending:
     """The listener of httpx's trace hook: lets a request go only in time, and knows whether it went.
 
     Opening a connection may outlast the turn; the others are told so before a byte of the request goes.
     """
 
-    def __init__(self, late: Callable[[float], Awaitable[None]]) -> None:
-        self._late = late
-        self._turn_at = time.monotonic()
-        self._is_traced = False
-        self._has_begun = False
+    late: Callable[[float], Awaitable[None]]
+    turn_at: float = field(default_factory=time.monotonic)
+    is_traced: bool = False
+    has_begun: bool = False
 
     @property
     def was_sent(self) -> bool:
         """Return True if anything of it may have gone; a transport that does not tell counts as one that sent."""
-        return self._has_begun or not self._is_traced
+        return self.has_begun or not self.is_traced
 
     async def __call__(self, name: str, _info: Mapping[str, Any]) -> None:
-        self._is_traced = True
+        self.is_traced = True
         if name.endswith("send_request_headers.started"):
-            late = time.monotonic() - self._turn_at
+            late = time.monotonic() - self.turn_at
             if late > PUNCTUAL_SECONDS:
-                await self._late(late)
-            self._has_begun = True
+                await self.late(late)
+            self.has_begun = True
 
 
 class _NoCookies(CookieJar):

@@ -51,18 +51,18 @@ class Guard(Arguments):
         act = next((one for one in ACTS if typed.is_one_of(one)), None)
         if act is None:
             raise unknown_word(typed, ACTS)
-        if act == "add" and len(rest) > 2 and rest[-2].is_one_of("as"):
-            name = _name(rest[-1:])
-            return cls(act=act, rule=_rule(rest[:-2]), name=name)
-        if act == "add" or (act == "test" and not _is_name(rest)):
-            return cls(act=act, rule=_rule(rest))
         if act == "list":
             none_left(rest)
-        if act == "list" or (act in {"off", "on"} and not rest):
+        if not rest and act in {"list", "off", "on"}:
             return cls(act=act)
         if act == "off":
             return cls(act=act, name=_name(rest[:1]), duration=_length(rest[1:]))
-        return cls(act=act, name=_name(rest))
+        if act in {"on", "remove"} or (act == "test" and _is_name(rest)):
+            return cls(act=act, name=_name(rest))
+        name = ""
+        if act == "add" and len(rest) > 2 and rest[-2].is_one_of("as"):
+            rest, name = rest[:-2], _name(rest[-1:])
+        return cls(act=act, rule=_rule(rest), name=name)
 
     def write(self) -> Iterable[str]:
         yield self.act

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from shared.api.errors import NotFound, OutreachError, Unavailable, Uncertain, Unreadable
 from shared.api.models import Sequence as Campaign
@@ -61,33 +61,27 @@ Changes = tuple[tuple[Target, Changed], ...]
 """Each sequence that was to be changed, with what came of it."""
 
 
+@dataclass(slots=True)
 class Held:
-    """A change whose lock is renewed until it ends; a failure inside ends it as what it was."""
+    """A change under its lock."""
 
-    def __init__(self, change: SequenceChange, changes: SequenceChanges) -> None:
-        self.change, self._changes = change, changes
-        self.has_own_timer = False
-        """A timer was set for this change before its request; where that is refused, the earlier one returns."""
-        self._sent = self._late = self._ended = False
-
-    async def __aenter__(self) -> Self:
-        self._renewing = asyncio.create_task(self._renew())
-        return self
-
-    async def _renew(self) -> None:
-        while True:
-            await asyncio.sleep(LOCK_SECONDS / 3)
-            with contextlib.suppress(RecordsUnavailable):  # the next one may be in time
-                await self._changes.renew(self.change)
+    change: SequenceChange
+    changes: SequenceChanges
+    has_own_timer: bool = False
+    """A timer was set for this change before its request; where that is refused, the earlier one returns."""
+    is_sent: bool = False
+    is_late: bool = False
+    """The service may carry a request out after this change."""
+    is_ended: bool = False
 
     async def send(self, request: Callable[[str], Awaitable[object]]) -> None:
         """Ask the service. Raises `OutreachError`."""
-        self._sent = True
-        with failed_attempts() as failures:
+        self.is_sent = True
+        with failed_attempts() as made:
             try:
                 await request(self.change.sequence)
             finally:
-                self._late = any(isinstance(one, Uncertain) for one in failures)
+                self.is_late = any(isinstance(one, Uncertain) for one in made.failures)
 
     async def end(
         self, *, timer: Timer | None = None, keep_timer: bool = False, changed: bool = True
@@ -96,29 +90,43 @@ class Held:
 
         Raises `Uncertain` or `Busy` if the lock expired and another change has begun, and `RecordsUnavailable`.
         """
-        self._ended = True
+        self.is_ended = True
         outcome: Literal["confirmed", "unchanged"] = "confirmed" if changed else "unchanged"
-        result = ChangeResult(outcome=outcome, late=self._late, timer=timer, keep_timer=keep_timer)
-        if await self._changes.end(self.change, result):
+        result = ChangeResult(outcome=outcome, late=self.is_late, timer=timer, keep_timer=keep_timer)
+        if await self.changes.end(self.change, result):
             return
-        if self._sent:
+        if self.is_sent:
             raise Uncertain("Another change of this sequence came in between.", hint=SHOWS_IT)
         raise Busy(hint=TRY_AGAIN)
 
-    async def __aexit__(
-        self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
-    ) -> None:
-        self._renewing.cancel()
-        if error is None or self._ended:
-            return
+
+@contextlib.asynccontextmanager
+async def hold(change: SequenceChange, changes: SequenceChanges) -> AsyncIterator[Held]:
+    """Renew the lock of a change until it ends; a failure inside ends it as what it was."""
+    held, renewing = Held(change, changes), asyncio.create_task(_renew(change, changes))
+    try:
+        yield held
+    except BaseException as error:
+        if held.is_ended:
+            raise
         is_clear = isinstance(error, OutreachError) and not isinstance(error, (Uncertain, Unreadable))
         result = ChangeResult(outcome="uncertain", keep_timer=True)
-        if not self._sent or (is_clear and not self._late):
+        if not held.is_sent or (is_clear and not held.is_late):
             # Nothing changed: an earlier timer still holds, and one that was set for this change is dropped.
-            keep = not self.has_own_timer
-            result = ChangeResult(outcome="unchanged", timer=self.change.timer, keep_timer=keep)
+            keep = not held.has_own_timer
+            result = ChangeResult(outcome="unchanged", timer=change.timer, keep_timer=keep)
         with contextlib.suppress(RecordsUnavailable):  # the lock expires
-            await self._changes.end(self.change, result)
+            await changes.end(change, result)
+        raise
+    finally:
+        renewing.cancel()
+
+
+async def _renew(change: SequenceChange, changes: SequenceChanges) -> None:
+    while True:
+        await asyncio.sleep(LOCK_SECONDS / 3)
+        with contextlib.suppress(RecordsUnavailable):  # the next one may be in time
+            await changes.renew(change)
 
 
 async def read_revisions(context: CommandContext) -> Mapping[str, int] | None:
@@ -159,7 +167,7 @@ async def change_status(target: Target, act: SetStatus, context: CommandContext)
             return Changed(outcome="already", note=note)
         await send_status(target.id, status, context=context)
         return Changed(outcome="changed", note=note)
-    async with Held(change, changes) as held:
+    async with hold(change, changes) as held:
         if target.unchanged_since in {None, change.number}:
             return await _change(held, target, act, context)
         await held.end(keep_timer=True, changed=False)

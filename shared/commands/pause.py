@@ -152,10 +152,8 @@ class Plan(Data):
     revisions: Mapping[str, int] | None
     timers: Mapping[str, Timer]
     """The ends of timed pauses, by sequence."""
-
-    @property
-    def until(self) -> str:
-        return self.context.until(self.act.until)
+    until: str
+    """The end of the pause in words; empty where it has none."""
 
     @property
     def able(self) -> Many[Sequence]:
@@ -210,7 +208,14 @@ async def _plan(arguments: OnSequences, context: CommandContext) -> Result | Que
     listed = await context.sequences()
     # One that resumes a sequence meanwhile is gone after the list, and one that is set meanwhile was not there before.
     timers = {**before, **await read_timers(context)}
-    plan = Plan(act=act, context=context, sequences=listed, revisions=revisions, timers=timers)
+    plan = Plan(
+        act=act,
+        context=context,
+        sequences=listed,
+        revisions=revisions,
+        timers=timers,
+        until=context.until(act.until),
+    )
     if arguments.ids:
         return _chosen(arguments.ids, plan)
     if not scope:

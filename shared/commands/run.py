@@ -265,23 +265,23 @@ async def _answered_in_time(
     Raises the true cause: the last failure of a request, that an earlier 429 has stopped the key, or that there was no
     answer at all.
     """
-    with failed_attempts() as failures:
+    with failed_attempts() as made:
         task = asyncio.ensure_future(doing)
         try:
             answered = -1
             while not (await asyncio.wait({task}, timeout=SILENCE_SECONDS))[0]:
-                if failures.answered == answered and failures:
-                    raise failures[-1]
+                if made.answered == answered and made.failures:
+                    raise made.failures[-1]
                 # What waits for no request, such as a long backtest, isn't late for want of an answer.
-                if failures.answered == answered and failures.waiting:
-                    endpoint = failures.waiting[0]  # of several requests, the others may be fine
+                if made.answered == answered and made.waiting:
+                    endpoint = made.waiting[0]  # of several requests, the others may be fine
                     stop = (context.client.budget.resumes_at or 0.0) - context.now().timestamp()
                     if stop > 0:
                         raise RateLimited(endpoint=endpoint, retry_after=stop)
                     raise Unreachable(endpoint=endpoint, cause=f"{endpoint} doesn't answer.")
-                if failures.answered:
-                    failures.clear()  # what answers goes on: these were repeated
-                answered = failures.answered
+                if made.answered:
+                    made.failures.clear()  # what answers goes on: these were repeated
+                answered = made.answered
             return task.result()
         finally:
             task.cancel()

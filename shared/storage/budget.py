@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import fcntl
 import hashlib
-import json
 import logging
 import os
 import threading
@@ -14,11 +13,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
 import sqlalchemy as sa
+from pydantic import TypeAdapter
 from sqlalchemy.engine import URL
 
 from shared.api.pace import DEFAULT_RATE, Act, BudgetState, LocalBudget, Pace, boot_time, closed
@@ -108,17 +108,15 @@ RowAct = Callable[[Pace, float], tuple[Pace, float]]
 """(row, now) -> (row, seconds to wait)."""
 
 
+_PACE = TypeAdapter(Pace)
+
+
 def _unpacked(text: str, now: float) -> Pace:
     """The row as it was kept; one of another version begins again."""
     try:
-        kept = json.loads(text)
-        return Pace(**{**kept, "sent": tuple(map(float, kept["sent"]))})
-    except (ValueError, TypeError, KeyError):
+        return _PACE.validate_json(text)
+    except ValueError:
         return closed(Pace(), now) if text else Pace()
-
-
-def _packed(pace: Pace) -> str:
-    return json.dumps(asdict(pace), separators=(",", ":"))
 
 
 class FileRow:
@@ -138,7 +136,7 @@ class FileRow:
                 now = boot_time()  # read under the lock: processes may have waited for one another
                 text = os.pread(descriptor, 65_536, 0).decode("utf-8", "replace")
                 pace, wait = act(_unpacked(text, now), now)
-                packed = _packed(pace).encode()
+                packed = _PACE.dump_json(pace)
                 os.pwrite(descriptor, packed, 0)
                 os.ftruncate(descriptor, len(packed))
         except OSError as error:
@@ -206,7 +204,7 @@ class PostgreSQLRow:
                 now: float = execute(sa.text(clock)).scalar_one()
                 pace, wait = act(_unpacked(text, now), now)
                 change = "UPDATE request_budget SET pace = :pace WHERE key = :key"
-                execute(sa.text(change), {**about, "pace": _packed(pace)})
+                execute(sa.text(change), {**about, "pace": _PACE.dump_json(pace).decode()})
         except (sa.exc.SQLAlchemyError, OSError) as error:
             self._is_made = False
             raise RowUnusable("the database can't be reached") from error

@@ -204,15 +204,15 @@ class Poller:
     async def _read(self, source: Source, client: OutreachClient) -> None:
         """One reading; the client repeats for longer than people should wait to be told."""
         before, began = self.snapshot.reading(source), self._now()
-        with failed_attempts() as attempts:
+        with failed_attempts() as made:
             try:
                 async with asyncio.timeout(self._timeout):
                     reading = await read_source(before, source, client, now=began)
             except TimeoutError:
-                resumes_at = client.budget.resumes_at
+                failures, resumes_at = made.failures, client.budget.resumes_at
                 waits = resumes_at is not None and resumes_at > began.timestamp()
-                error = str(attempts[-1]) if attempts else f"No response within {self._timeout:g} s."
-                cause = cause_of_attempts(attempts, rate_limited=waits)
+                error = str(failures[-1]) if failures else f"No response within {self._timeout:g} s."
+                cause = cause_of_attempts(failures, rate_limited=waits)
                 reading = before.failed(error, cause=cause, at=began)
         # Equal values were exchanged for the objects of before, so this compares identities first.
         moved = reading.value != before.value
