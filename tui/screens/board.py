@@ -51,7 +51,6 @@ class BoardPage(Page):
             yield self.scrubber
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.scrubber.table.can_focus = False
 
     def set_incident(self, incident: Incident | None) -> None:

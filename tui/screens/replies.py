@@ -100,7 +100,6 @@ class RepliesPage(Page):
         yield self.note
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.run_worker(self._follow(), group="replies", exit_on_error=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -20,7 +20,7 @@ from tui.widgets.figlet import big
 from tui.widgets.table import Panel
 from tui.widgets.text import TextLine
 
-SHIFT_SECONDS = 600.0
+SHIFT_EVERY = timedelta(minutes=10)
 """The time between movements of the whole picture."""
 KINDS = (
     ("healthy", SIGNS[Tone.GOOD], Ink.GOOD),
@@ -31,8 +31,9 @@ KINDS = (
 )
 
 
-def burn_in_shift(seconds: float) -> tuple[int, int]:
-    return ((0, 0), (1, 0), (1, 1), (0, 1))[int(max(0.0, seconds) // SHIFT_SECONDS) % 4]
+def burn_in_shift(since: timedelta) -> tuple[int, int]:
+    """The cells to the right and down; a clock that was put back moves nothing."""
+    return ((0, 0), (1, 0), (1, 1), (0, 1))[max(0, since // SHIFT_EVERY) % 4]
 
 
 class HealthNumber(Vertical):
@@ -107,7 +108,7 @@ class WallPage(Page):
         self.figures.display = self.domains.display = not is_small
         self.figures.set(frame.figures(width - 2))
         self.domains.show(frame.domain_lines, **panel_of("inboxes", frame))
-        right, down = burn_in_shift((frame.now - self._began) / timedelta(seconds=1))
+        right, down = burn_in_shift(frame.now - self._began)
         self.place.styles.padding = (down, 0, 0, right)
 
     def _trouble(self, frame: Frame, *, width: int, height: int) -> tuple[Words, ...]:

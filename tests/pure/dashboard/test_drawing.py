@@ -72,7 +72,7 @@ def test_large_letters_are_as_large_as_fits_and_break_between_words(snapshot: Sn
 
 
 def test_the_wall_moves_by_a_cell_round_a_square() -> None:
-    moves = [burn_in_shift(seconds) for seconds in (-1, 599, 600, 1200, 1800, 2400)]
+    moves = [burn_in_shift(timedelta(minutes=minutes)) for minutes in (-1, 9, 10, 20, 30, 40)]
     assert moves == [(0, 0), (0, 0), (1, 0), (1, 1), (0, 1), (0, 0)]
 
 

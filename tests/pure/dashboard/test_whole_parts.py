@@ -261,7 +261,9 @@ def test_a_card_with_all_its_parts_is_whole(snapshot: SnapshotAssertion) -> None
 
 def calm() -> Snapshot:
     replies = (
-        InterestedReply(email="sven@helio.example", received_at=NOW, sequence="Webinar", claimed_by="ann"),
+        InterestedReply(
+            email="sven.with.a.long.name@helio.example", received_at=NOW, sequence="Webinar", claimed_by="ann"
+        ),
     )
     return replace(account(), workspace="calm", inboxes=reading(BOXES[-4:-2]), replies=replies)
 
