@@ -91,6 +91,8 @@ class Pacer(Protocol):
 class Pace:
     """The row. Times are seconds of one clock, the row's own."""
 
+    # One with other fields is of another version, and begins again.
+    __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012 # no field
     sent: tuple[float, ...] = ()
     """The times of the last requests, in order."""
     held: float = 0.0
