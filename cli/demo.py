@@ -18,7 +18,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -335,15 +335,16 @@ class Story:
 
     async def _play(self, step: Mapping[str, Any]) -> None:
         if "press" in step:
-            # The button as it is now: a card is edited while people read it.
-            await self._act("click", step["by"], wait=10, **await self._choice(step["press"]))
+            # The message as it is now: a card is edited while people read it.
+            ts = await self._message_with(step["press"])
+            await self._act("click", step["by"], wait=10, ts=ts, text=step["press"])
         else:
             self._before = await self._messages()
         if "command" in step:
             await self._act("command", step["by"], text=step["command"])
         async with _beside(self._happen(step)):
             if "until" in step:
-                await self._choice(step["until"])
+                await self._message_with(step["until"])
         if "say" in step:
             self._say(step["say"].format_map(self._installation.announcement))
         await asyncio.sleep(step.get("seconds", 0) * self._pace)
@@ -366,29 +367,25 @@ class Story:
     async def _messages(self) -> Mapping[str, Message]:
         return {message["ts"]: message for message in await self._installation.messages()}
 
-    async def _choice(self, label: str) -> Mapping[str, str]:
-        """Wait for a button, which may be behind ⋯, that no message had before; gives what a click on it names."""
+    async def _message_with(self, label: str) -> str:
+        """Wait for a button that no message had before; gives the `ts` of the newest with it."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < deadline:
             for ts, message in reversed([*(await self._messages()).items()]):
-                button = _offered(message).get(label)
-                if button and label not in _offered(self._before.get(ts, {})):
-                    return {"ts": ts, **button}
+                if label in _buttons(message) - _buttons(self._before.get(ts, {})):
+                    return ts
             await asyncio.sleep(LOOK_EVERY_SECONDS / 2)
         raise TimeoutError(f"{label} didn't come")
 
 
-def _offered(message: Message) -> dict[str, dict[str, str]]:
-    """The labels that can be chosen in a message, also behind its ⋯, each with what a click on it names."""
-    offered = {}
+def _buttons(message: Message) -> set[str]:
+    """The labels of a message's buttons."""
+    labels = set()
     for block in message.get("blocks", ()):
-        for element in [*block.get("elements", ()), block.get("accessory") or {}]:
-            name = {"action_id": element.get("action_id", ""), "block_id": block.get("block_id", "")}
+        for element in (*block.get("elements", ()), block.get("accessory") or {}):
             if element.get("type") == "button":
-                offered[element["text"]["text"]] = name
-            for option in element.get("options", ()):
-                offered[option["text"]["text"]] = {**name, "value": option["value"]}
-    return offered
+                labels.add(element["text"]["text"])
+    return labels
 
 
 class Sent(NamedTuple):
@@ -453,11 +450,10 @@ class Verifier:
     async def _look(self) -> Sequence[str]:
         """Note what is new on both sides; gives the texts of new messages that show alerts."""
         for kind in POSTED_AT_ONCE:
-            answer = await self._installation.service(f"/deliveries?limit=1000&kind={kind}")
-            for delivery in answer["data"]:
-                # One that was never accepted can't be missing in Slack.
-                if delivery["state"] == "delivered":
-                    self._note(delivery)
+            # One that was never accepted can't be missing in Slack.
+            path = f"/deliveries?limit=1000&state=delivered&kind={kind}"
+            for delivery in (await self._installation.service(path))["data"]:
+                self._note(delivery)
         messages = await self._installation.messages()
         # The others are answers to a person and reminders in a thread.
         showing = {message["ts"]: message for message in messages if _alerts_in(message)}
@@ -473,15 +469,17 @@ class Verifier:
         self._sent.setdefault(alert, Sent(delivery["first_sent"], about))
 
     def _result(self, counted: Mapping[str, Any]) -> Result:
-        sent = self._sent
-        shown = [
-            (alert, message["posted_at"])
-            for message in self._posted.values()
-            for alert in _alerts_in(message)
-            if alert in sent
-        ]
-        posted = Counter(alert for alert, _ in shown)
-        joined = sum(alert not in posted and self._is_on_an_earlier_card(alert) for alert in sent)
+        sent, shown = self._sent, list[tuple[str, float]]()
+        edited: defaultdict[str, float] = defaultdict(float)
+        for message in self._posted.values():
+            edited_at = float((message.get("edited") or {}).get("ts", 0))
+            for alert in sent.keys() & {*_alerts_in(message)}:
+                shown.append((alert, message["posted_at"]))
+                about = sent[alert].about
+                edited[about] = max(edited[about], edited_at)
+        posted = {alert for alert, _ in shown}
+        # One object is one message: what is news of the same domain or lead is told by an edit of its card.
+        joined = sum(alert not in posted and edited[about] >= at for alert, (at, about) in sent.items())
         lost, doubled = len(sent) - len(posted) - joined, len(shown) - len(posted)
         timed = sorted(at - sent[alert].at for alert, at in shown if sent[alert].at >= self._timed_from)
         delay = "not measured"
@@ -498,16 +496,6 @@ class Verifier:
             f"bot restarts         {self._installation.bot.restarts}",
         )
         return Result(lines, lost=lost, doubled=doubled)
-
-    def _is_on_an_earlier_card(self, alert: str) -> bool:
-        """True where a card about the same domain or lead was edited after this delivery: one object is one message."""
-        at, about = self._sent[alert]
-        for message in self._posted.values():
-            edited_at = float((message.get("edited") or {}).get("ts", 0))
-            others = (self._sent[other].about for other in _alerts_in(message) if other in self._sent)
-            if edited_at >= at and about in others:
-                return True
-        return False
 
 
 def _alerts_in(message: Message) -> Sequence[str]:

@@ -1,7 +1,4 @@
-"""The decorator of values: dataclasses that never change and are given by keyword.
-
-The client of `shared/api` spells it out: a script may have a package `shared` of its own.
-"""
+"""The decorator of values: dataclasses that never change and are given by keyword."""
 
 from __future__ import annotations
 

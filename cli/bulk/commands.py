@@ -24,9 +24,8 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from io import StringIO
-from itertools import chain, count, islice
+from itertools import chain, count, islice, takewhile
 from pathlib import Path
-from types import SimpleNamespace
 from typing import IO, NamedTuple
 
 from cli.bulk.lead_file import DELIMITERS, Batch, LeadFile, LeadRow, read_lead_file
@@ -41,7 +40,7 @@ from shared.commands.base import Result
 from shared.commands.leads import STANDARD, record_of
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns, number
 from shared.storage.private_file import make_private_folder, replacing
-from shared.text.csv_cells import csv_cell, guarded
+from shared.text.csv_cells import csv_lines, guarded
 from shared.text.formats import clip, show_number
 from shared.text.sanitize import visible_json, visible_lines
 
@@ -116,17 +115,13 @@ async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: as
             detail = ", ".join(f"{journal.counts[kind]:,} {kind}" for kind in OUTCOMES[:3])
             show(journal.rows, part=batch.position / file.size, detail=detail)
 
-        is_complete = False
+        batches = _announced(file.batches(after=journal.done), journal)
         try:
-            for batch in _announced(file.batches(after=journal.done), journal):
-                if stop.is_set():
-                    break
+            for batch in takewhile(lambda _: not stop.is_set(), batches):
                 outcomes = _outcomes(batch, add, sent_before=sent_before)
                 sending.append((batch, asyncio.create_task(outcomes)))
                 if len(sending) == REQUESTS_AT_ONCE:
                     await settle_oldest()
-            else:
-                is_complete = True
             while sending:
                 await settle_oldest()
         finally:
@@ -134,7 +129,7 @@ async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: as
                 task.cancel()
             # Awaited, so that no request of ours runs on when the journal's lock is free for another process.
             await asyncio.gather(*(task for _, task in sending), return_exceptions=True)
-    return is_complete
+    return not stop.is_set()
 
 
 def _announced(batches: Iterator[Batch], journal: Journal) -> Iterator[Batch]:
@@ -357,7 +352,7 @@ async def export_leads(options: Namespace) -> None:
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace", dir=folder) as gathered:
         count, titles = await _gather(options, gathered)
         gathered.seek(0)
-        lines = _table(gathered, titles) if form == "csv" else gathered
+        lines = csv_lines(titles, map(json.loads, gathered)) if form == "csv" else gathered
         if not folder:
             for line in lines:
                 card_output.write_data(line, visible_lines if form == "csv" else visible_json)
@@ -391,12 +386,3 @@ async def _gather(options: Namespace, gathered: IO[str]) -> tuple[int, list[str]
                 if stop.is_set():
                     raise Interrupted("stopped, so no file was written")
     return count, list(titles)
-
-
-def _table(gathered: IO[str], titles: list[str]) -> Iterator[str]:
-    row = csv.writer(SimpleNamespace(write=lambda line: line)).writerow  # which gives back what was written
-    yield row(list(map(csv_cell, titles)))
-    for line in gathered:
-        record = json.loads(line)
-        # A spreadsheet would run what a lead has written as a formula.
-        yield row([csv_cell(record.get(title)) for title in titles])

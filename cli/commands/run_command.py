@@ -43,18 +43,10 @@ def run(command: Command, options: Namespace) -> int:
         from shared.commands.errors import failed_card
 
         raise exit_codes.Refused(failed_card(error, invocation)) from None
-    changes, form = invocation.changes, card_output.form_of(options)
+    changes = invocation.changes
     result = _with_change(result, invocation.arguments) if changes else _first(result, options.limit)
-    if form:  # a refusal has data, too
-        form(result.rows)
-    if result.refused:
-        raise exit_codes.Refused(result.card)
-    failed = result.effect == "failed"  # some of several, none of which could be changed
-    # A quiet change prints nothing unless it fails; a quiet list has no heading and no notes.
-    if not form and (failed or not (changes and options.quiet)):
-        is_bare = options.quiet and not failed
-        card_output.show(result.card, stream=sys.stderr if failed else None, bare=is_bare)
-    return exit_codes.FAILED if failed else exit_codes.DONE
+    # A quiet change prints nothing unless it fails.
+    return card_output.answer(result, options, is_silent=changes and options.quiet)
 
 
 def line(name: str, words: Sequence[str]) -> str:

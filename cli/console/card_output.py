@@ -5,8 +5,6 @@ What came from outside is sanitized here, and Rich is told to read no markup, em
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import re
@@ -26,7 +24,7 @@ from cli.console import exit_codes
 from shared.commands.base import Result
 from shared.domain.card import Card, Row, Tone
 from shared.text import formats
-from shared.text.csv_cells import csv_cell
+from shared.text.csv_cells import csv_lines
 from shared.text.sanitize import visible, visible_json, visible_lines
 from shared.text.tokenize import split
 
@@ -149,13 +147,18 @@ def _foot(card: Card, console: Console) -> Iterator[RenderableType]:
         yield Text(visible_lines(card.footer), style=QUIET)
 
 
-def answer(result: Result, options: Namespace) -> int:
-    """Show the card, or with `--json` or `--csv` print the rows; 1 for a card that reports a failure."""
+def answer(result: Result, options: Namespace, *, is_silent: bool = False) -> int:
+    """Show the card unless it `is_silent`, or with `--json` or `--csv` print the rows; 1 for a card of a failure.
+
+    Raises `Refused` where nothing could be done. A quiet list has no heading and no notes.
+    """
     card, form = result.card, form_of(options)
-    if form:
+    if form:  # a refusal has data, too
         form(result.rows)
-    else:
-        show(card)
+    if result.refused or result.effect == "failed":  # some of several, none of which could be changed
+        raise exit_codes.Refused(card)
+    if not form and not is_silent:
+        show(card, bare=getattr(options, "quiet", False))
     # The reason is on stderr, unless a person sees it on the card.
     if card.failure and (form or not sys.stdout.isatty()):
         exit_codes.print_error(card.title)
@@ -178,12 +181,8 @@ def print_data(data: Sequence[Mapping[str, object]]) -> None:
 def print_csv(data: Sequence[Mapping[str, object]]) -> None:
     """Print a row for each object under the keys of all; no cell is a formula to a spreadsheet."""
     keys = list(dict.fromkeys(key for record in data for key in record))
-    text = io.StringIO(newline="")
-    rows = csv.writer(text)
-    # For no keys, `csv` would write an empty line.
-    rows.writerows([keys] if keys else ())
-    rows.writerows([csv_cell(record.get(key)) for key in keys] for record in data)
-    write_data(text.getvalue(), visible_lines)
+    # For no keys, it would be an empty line.
+    write_data("".join(csv_lines(keys, data) if keys else ()), visible_lines)
 
 
 def write_data(text: str, clean: Callable[[str], str]) -> None:

@@ -138,9 +138,9 @@ class OutreachClient:
 
     async def iter_pages(self, **which: Unpack[Pages]) -> AsyncIterator[models.Page[models.Lead]]:
         """All pages, without repeated leads; continue later from `next_cursor`."""
-        more: dict[str, Any] = {name: value for name, value in which.items() if name != "page_size"}
-        more["limit"], cursor = which.get("page_size", LARGEST_PAGE), more.pop("cursor", None)
-        async for page in pages(partial(self.list_leads, **more), cursor=cursor):
+        more: dict[str, Any] = {**which}
+        size, cursor = more.pop("page_size", LARGEST_PAGE), more.pop("cursor", None)
+        async for page in pages(partial(self.list_leads, limit=size, **more), cursor=cursor):
             yield page
 
     async def iter_leads(self, **which: Unpack[Pages]) -> AsyncIterator[models.Lead]:

@@ -8,8 +8,9 @@ and the `[fields]` line that cures it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -25,8 +26,7 @@ NONE: Overrides = {}
 KEYS_SHOWN = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(NamedTuple):
     """The rules by which the objects of one endpoint are read."""
 
     section: str
@@ -38,18 +38,30 @@ class Kind:
     """The values that a `[fields]` line can name."""
     lists: tuple[str, ...]
     """The names under which their list may lie."""
+    prepare: Callable[..., Json] = dict
+    """Gives an object with the identifier under its own name, where that may be elsewhere."""
 
 
-def _kind(section: str, model: type, *lists: str, identifier: str = "id") -> Kind:
-    names = fields_of(model)
-    return Kind(section, f"GET /{lists[0]}", identifier, TypeAdapter(model), names, ("data", *lists))
+def _kind(section: str, model: type, *lists: str, **more: Any) -> Kind:
+    kind = Kind(section, f"GET /{lists[0]}", "id", TypeAdapter(model), fields_of(model), ("data", *lists))
+    return kind._replace(**more)
+
+
+def _with_address(item: Json) -> Json:
+    """An inbox is identified by its address, and where there is none, its id stands for it."""
+    address = first(item, as_text, "email", "email_address", "address", "mailbox")
+    return item if address else {**item, "email": first(item, as_text, "id", "inbox_id")}
+
+
+def _with_group(item: Json, group_by: str = "sequence") -> Json:
+    return {**item, "group": _group_of(item, group_by), "id": _group_id_of(item, group_by)}
 
 
 LEADS = _kind("lead", Lead, "leads")
 SEQUENCES = _kind("sequence", Sequence, "sequences", "campaigns")
-INBOXES = _kind("inbox", Inbox, "inboxes", "mailboxes", identifier="email")
-STATS = _kind("stats", StatsRow, "stats", "rows", identifier="group")
-WEBHOOK = replace(_kind("webhook", Subscription, "webhooks"), endpoint="POST /webhooks")
+INBOXES = _kind("inbox", Inbox, "inboxes", "mailboxes", identifier="email", prepare=_with_address)
+STATS = _kind("stats", StatsRow, "stats", "rows", identifier="group", prepare=_with_group)
+WEBHOOK = _kind("webhook", Subscription, "webhooks", endpoint="POST /webhooks")
 
 
 def field_names(section: str) -> tuple[str, ...]:
@@ -60,30 +72,7 @@ def field_names(section: str) -> tuple[str, ...]:
 
 def leads(body: Any, *, fields: Overrides = NONE) -> Page[Lead]:
     """One page of leads and the next cursor."""
-    return Page(items=_models(body, LEADS, fields), next_cursor=next_cursor(body, fields=fields))
-
-
-def sequences(body: Any, *, fields: Overrides = NONE) -> tuple[Sequence, ...]:
-    return _models(body, SEQUENCES, fields)
-
-
-def inboxes(body: Any, *, fields: Overrides = NONE) -> tuple[Inbox, ...]:
-    """The inboxes; the address identifies one, and where there is none, its id stands for it."""
-
-    def prepare(item: Json) -> Json:
-        address = first(item, as_text, "email", "email_address", "address", "mailbox")
-        return item if address else {**item, "email": first(item, as_text, "id", "inbox_id")}
-
-    return _models(body, INBOXES, fields, prepare)
-
-
-def stats(body: Any, *, group_by: str = "sequence", fields: Overrides = NONE) -> tuple[StatsRow, ...]:
-    """One row for each group."""
-
-    def prepare(item: Json) -> Json:
-        return {**item, "group": _group_of(item, group_by), "id": _group_id_of(item, group_by)}
-
-    return _models(body, STATS, fields, prepare)
+    return Page(items=_models(LEADS, body, fields=fields), next_cursor=next_cursor(body, fields=fields))
 
 
 def changed_sequence(body: Any, *, id: str, status: str, fields: Overrides = NONE) -> Sequence:  # noqa: A002 -- as the model
@@ -146,10 +135,8 @@ def next_cursor(body: Any, *, fields: Overrides = NONE) -> str | None:
     return first(as_object(body), as_text, *([fields["next_cursor"]] if "next_cursor" in fields else places))
 
 
-def _models(
-    body: Any, kind: Kind, overrides: Overrides, prepare: Callable[[Json], Json] = dict
-) -> tuple[Any, ...]:
-    listed = follow(body, overrides["list"]) if "list" in overrides else body
+def _models(kind: Kind, body: Any, *, fields: Overrides = NONE, **about: Any) -> tuple[Any, ...]:
+    listed = follow(body, fields["list"]) if "list" in fields else body
     items = _list_in(listed, kind.lists)
     if items is None:
         raise missing("list", listed, kind)
@@ -157,8 +144,13 @@ def _models(
     for item in items:
         if not isinstance(item, dict):
             raise missing(kind.identifier, item, kind)
-        models.append(_model(prepare(item), item, kind, overrides))
+        models.append(_model(kind.prepare(item, **about), item, kind, fields))
     return tuple(models)
+
+
+sequences: Callable[..., tuple[Sequence, ...]] = partial(_models, SEQUENCES)
+inboxes: Callable[..., tuple[Inbox, ...]] = partial(_models, INBOXES)
+stats: Callable[..., tuple[StatsRow, ...]] = partial(_models, STATS)
 
 
 def _list_in(body: Any, names: tuple[str, ...], depth: int = 2) -> list[Any] | None:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from ..frozen import frozen
 from .values import as_count, as_object, as_text, as_word, first, parse_json
 
 SIGNATURE_HEADER = "X-Service-Signature"
@@ -42,7 +43,7 @@ _PLACES = {
 """The paths at which a delivery may have each value: only the payload of reply.interested is documented."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class EventLead:
     """The lead of an event; every value can be unknown."""
 
@@ -59,7 +60,7 @@ class EventLead:
         return " ".join(filter(None, (self.first_name, self.last_name))) or self.email or ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Event:
     """One delivery. Only `kind` is certain: the service documents only the payload of reply.interested."""
 
@@ -77,7 +78,7 @@ class Event:
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Unknown:
     """A body that isn't an event; `reason` is a short phrase."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from ..frozen import frozen
 from .errors import (
     InvalidRequest,
     NotFound,
@@ -33,7 +33,7 @@ BASE_URL = re.compile(r"https?://[^\s/@?#]+(/[^\s@?#]*)?/v1")
 SECONDS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Request:
     """One request; `endpoint` is method and path as the API names them."""
 
@@ -59,7 +59,7 @@ class Request:
         return self.method not in {"PATCH", "DELETE"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reply:
     """One reply; header names in lower case."""
 

@@ -8,13 +8,14 @@ other that the service sends.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from sys import intern
 from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import AliasChoices, AliasPath, Field, PlainValidator, SkipValidation
 from pydantic.dataclasses import dataclass as model
 
+from ..frozen import frozen
 from .values import as_count, as_number, as_text, as_word, spellings
 
 T = TypeVar("T")
@@ -105,7 +106,7 @@ class StatsRow:
     raw: Raw = _raw()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Skipped:
     """A lead that wasn't added, with the reason if the service gives one."""
 
@@ -114,7 +115,7 @@ class Skipped:
     raw: Any = field(default=None, repr=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class AddResult:
     """The result of POST /leads.
 
@@ -128,7 +129,7 @@ class AddResult:
     raw: Mapping[str, Any] = _raw()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Subscription:
     """A webhook subscription; the service shows `secret` only once."""
 
@@ -139,7 +140,7 @@ class Subscription:
     raw: Mapping[str, Any] = _raw()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Page(Generic[T]):
     """One page of a list, and the cursor of the next (None: this was the last)."""
 

@@ -16,11 +16,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from math import ceil
 from typing import Protocol
 
+from ..frozen import frozen
 from .errors import RateLimited
 
 DEFAULT_RATE = 9.5
@@ -57,7 +58,7 @@ class Priority(StrEnum):
     BULK = "bulk"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class BudgetState:
     """The state of a key's budget; `rate` in requests a second, `resumes_at` in Unix seconds.
 
@@ -87,7 +88,7 @@ class Pacer(Protocol):
         """The last known state; never waits."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Pace:
     """The row. Times are seconds of one clock, the row's own."""
 

@@ -27,8 +27,9 @@ from shared.settings.sections import (
     workspace_tables,
 )
 from shared.settings.value_types import CLAIM, MEMBERS
-from shared.storage.config_file import FILE_NAME, UntrustedFile, find_config
-from shared.storage.secret_file import SUFFIX, SecretFile, SecretUnusable, named_file, secret_files
+from shared.storage.config_file import FILE_NAME, find_config
+from shared.storage.private_file import Unusable
+from shared.storage.secret_file import SUFFIX, SecretFile, named_file, secret_files
 
 __all__ = [
     "CLAIM",
@@ -110,16 +111,12 @@ def load(
     read: dict[str, Any] | None = None
     try:
         read = file.tables() if file else {}
-    except UntrustedFile as error:
-        problems.append(SettingProblem(FILE_NAME, error.problem, error.fix))
-    except ValueError as error:
-        fix = "Correct the file, or name another. `outreach init` writes a new one."
-        name = file.named_by or str(file.path) if file else ""
-        problems.append(SettingProblem(name, f"can't be used: {error}", fix))
+    except Unusable as why:
+        problems.append(SettingProblem(*why.args))
     given = read or {}
     # Slack writes these names in capitals, and people copy them.
-    if isinstance(given.get("slack"), dict):
-        given["slack"] = {key.lower(): value for key, value in given["slack"].items()}
+    if slack := _table(given.get("slack")):
+        given["slack"] = {key.lower(): value for key, value in slack.items()}
     sources = Sources(given, environ)
     problems += sources.problems
     if read is not None:
@@ -165,17 +162,17 @@ class Sources:
         """The settings that were given, but can't be used."""
         self.files: list[Path] = []
         self._given, self._environ = given, environ
-        named = given.get("workspaces")
-        names = named if isinstance(named, dict) else ()
+        names = _table(given.get("workspaces"))
         own = [path[-1] for path in SECRETS if path[0] == "workspaces"]
         for path in (*VARIABLES, *(("workspaces", name, key) for name in names for key in own)):
             try:
                 self._take(path)
-            except SecretUnusable as why:
-                self._reject(path, why.named_by, why.problem, why.fix)
+            except Unusable as why:
+                self.problems.append(SettingProblem(*why.args))
+                self.unread.add(path)
 
     def _take(self, path: SettingPath) -> None:
-        """Set a setting from its only source: a variable, or a file. Raises `SecretUnusable`."""
+        """Set a setting from its only source: a variable, or a file. Raises `Unusable`."""
         *tables, key = path
         table: Any = self._given
         for name in tables:
@@ -193,28 +190,26 @@ class Sources:
                 origins.append(named_file(in_file((*tables, key_file)), named))
         if len(origins) > 1:
             problem = f"is set more than once: {' and '.join(map(str, origins))}."
-            self._reject(path, variable or in_file(path), problem, "Keep one of them.")
-            return
+            raise Unusable(variable or in_file(path), problem, "Keep one of them.")
         for origin in origins:
             table[key] = origin.read() if isinstance(origin, SecretFile) else self._environ[origin]
             self.files += [origin.path] if isinstance(origin, SecretFile) else []
             self.names[path] = str(origin)
 
-    def _reject(self, path: SettingPath, name: str, problem: str, fix: str) -> None:
-        self.problems.append(SettingProblem(name, problem, fix))
-        self.unread.add(path)
+
+def _table(value: Any) -> dict[str, Any]:
+    """The table itself; one that is none is told as a mistake of the file."""
+    return value if isinstance(value, dict) else {}
 
 
 def _missing(given: Mapping[str, Any], *, needs: Collection[Need]) -> Iterator[SettingPath]:
-    slack = given.get("slack")
-    slack = slack if isinstance(slack, dict) else {}
+    slack = _table(given.get("slack"))
     # In Socket Mode nothing is signed.
     in_slack = ["bot_token"] if slack.get("app_token") else ["bot_token", "signing_secret"]
     yield from (("slack", key) for key in in_slack if Need.SLACK in needs and not slack.get(key))
     needed = ["base_url", "api_key"] if Need.API in needs else []
     needed += ["alert_channel"] if Need.ALERTS in needs else []
-    named = given.get("workspaces")
-    pairs = named.items() if isinstance(named, dict) else ()
+    pairs = _table(given.get("workspaces")).items()
     tables = {name: keys for name, keys in pairs if isinstance(keys, dict)}
     top = {key: given[key] for key in keys_of(WorkspaceSection) if given.get(key)}
     for name, values in workspace_tables(top, tables).items():

@@ -14,7 +14,7 @@ from typing import Any
 import platformdirs
 
 from shared.frozen import frozen
-from shared.storage.private_file import NotPrivate, read_trusted
+from shared.storage.private_file import NotPrivate, Unusable, read_trusted
 
 APPLICATION = "outreach-ops"
 FILE_NAME = "outreach.toml"
@@ -27,17 +27,6 @@ def user_state_folder() -> Path:
     return Path(platformdirs.user_state_dir(APPLICATION, appauthor=False))
 
 
-class UntrustedFile(Exception):
-    """A settings file was found that someone else could have written."""
-
-    def __init__(self, path: Path, why: NotPrivate) -> None:
-        place = path.absolute()
-        self.problem = f"was found, but {why.reason}. Its settings aren't used."
-        trust = f"If you trust its content: {why.fix}. " if why.fix else ""
-        self.fix = f"{trust}To use it as it is, name it: --config {place} or OUTREACH_CONFIG={place}"
-        super().__init__(f"{path} {self.problem} {self.fix}")
-
-
 @frozen
 class ConfigFile:
     """The file that the settings are read from; `named_by` is empty for one that was merely found."""
@@ -46,20 +35,25 @@ class ConfigFile:
     named_by: str = ""
 
     def tables(self) -> dict[str, Any]:
-        """The file's tables; raises `ValueError` with the line of an error, never its text, which may be a secret.
-
-        Raises `UntrustedFile`.
-        """
+        """The file's tables; raises `Unusable` with the line of an error, never its text, which may be a secret."""
         try:
             content = self.path.read_bytes() if self.named_by else read_trusted(self.path)
             document = tomllib.loads(content.decode("utf-8-sig"))
         except NotPrivate as why:
-            raise UntrustedFile(self.path, why) from None
+            place = self.path.absolute()
+            trust = f"If you trust its content: {why.fix}. " if why.fix else ""
+            fix = f"{trust}To use it as it is, name it: --config {place} or OUTREACH_CONFIG={place}"
+            problem = f"was found, but {why.reason}. Its settings aren't used."
+            raise Unusable(FILE_NAME, problem, fix) from None
         except OSError as error:
-            raise ValueError(f"{self.path} can't be read: {error.strerror or 'no such file'}") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"{self.path} is not valid TOML: {error}") from None
+            raise self._broken(f"can't be read: {error.strerror or 'no such file'}") from None
+        except ValueError as error:  # TOML or UTF-8
+            raise self._broken(f"is not valid TOML: {error}") from None
         return {key.lower().removeprefix("outreach_"): value for key, value in document.items()}
+
+    def _broken(self, what: str) -> Unusable:
+        fix = "Correct the file, or name another. `outreach init` writes a new one."
+        return Unusable(self.named_by or str(self.path), f"can't be used: {self.path} {what}", fix)
 
 
 def find_config(config: Path | None, *, environ: Mapping[str, str]) -> ConfigFile | None:

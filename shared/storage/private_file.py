@@ -22,6 +22,13 @@ class NotPrivate(Exception):
         super().__init__(reason)
 
 
+class Unusable(Exception):
+    """A file of the settings can't be used: what names it, the problem and the fix, none with anything of its content."""
+
+    def __init__(self, named_by: str, problem: str, fix: str) -> None:
+        super().__init__(named_by, problem, fix)
+
+
 def make_private_folder(folder: Path) -> None:
     """Make the folder, and those above it that are missing. The mode of one that is there stays."""
     missing: list[Path] = []

@@ -10,20 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from shared.frozen import frozen
-from shared.storage.private_file import NotPrivate, read_trusted
+from shared.storage.private_file import NotPrivate, Unusable, read_trusted
 
 CREDENTIALS = "CREDENTIALS_DIRECTORY"
 SUFFIX = "_FILE"
 LARGEST_BYTES = 65_536
 """The longest real secret is a signed token of a few thousand."""
-
-
-class SecretUnusable(Exception):
-    """A secret's file can't be used: what names it, `problem` and `fix`, none with anything of its content."""
-
-    def __init__(self, named_by: str, problem: str, fix: str) -> None:
-        self.named_by, self.problem, self.fix = named_by, problem, fix
-        super().__init__(f"{named_by} {problem} {fix}")
 
 
 @frozen
@@ -37,7 +29,7 @@ class SecretFile:
         return f"{self.named_by} ({self.path})"
 
     def read(self) -> str:
-        """The secret without the space around it; raises `SecretUnusable`."""
+        """The secret without the space around it; raises `Unusable`."""
         try:
             content = read_trusted(self.path)
             text = content.decode("utf-8-sig").strip() if len(content) <= LARGEST_BYTES else ""
@@ -56,8 +48,8 @@ class SecretFile:
             raise self._unusable(problem, "Write the secret alone into the file.")
         return text
 
-    def _unusable(self, problem: str, fix: str) -> SecretUnusable:
-        return SecretUnusable(str(self), problem, fix)
+    def _unusable(self, problem: str, fix: str) -> Unusable:
+        return Unusable(str(self), problem, fix)
 
 
 def secret_files(name: str, environ: Mapping[str, str]) -> list[SecretFile]:
@@ -75,5 +67,5 @@ def secret_files(name: str, environ: Mapping[str, str]) -> list[SecretFile]:
 def named_file(named_by: str, text: object) -> SecretFile:
     """The file at a path that a person wrote; a `~` that leads nowhere stays, and can't be read."""
     if not isinstance(text, str) or not text.strip():
-        raise SecretUnusable(named_by, "is not a path.", "Write it in quotes.")
+        raise Unusable(named_by, "is not a path.", "Write it in quotes.")
     return SecretFile(named_by=named_by, path=Path(os.path.expanduser(text.strip())))  # noqa: PTH111

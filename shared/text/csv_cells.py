@@ -1,11 +1,22 @@
-"""CSV cells that a spreadsheet can't interpret as a formula. Pure."""
+"""CSV that a spreadsheet can't interpret as formulas. Pure."""
 
 from __future__ import annotations
 
+import csv
 import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import SimpleNamespace
 
 DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # full-width forms count, too
 """The beginnings of formulas in a spreadsheet."""
+
+
+def csv_lines(keys: Sequence[str], records: Iterable[Mapping[str, object]]) -> Iterator[str]:
+    """A line of titles, then one for each record."""
+    line = csv.writer(SimpleNamespace(write=lambda text: text)).writerow  # which gives back what was written
+    yield line(list(map(csv_cell, keys)))
+    for record in records:
+        yield line([csv_cell(record.get(key)) for key in keys])
 
 
 def csv_cell(value: object) -> str:
