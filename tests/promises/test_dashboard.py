@@ -212,7 +212,7 @@ async def test_once_draws_the_board_and_the_incident_since_an_earlier_picture(
     picture = tmp_path / "board.svg"
     run = await shell.type("dashboard", "--once", "--svg", str(picture))
     assert (run.code, run.out, run.err) == (0, "", "")
-    assert "DOMAINS" in drawn_in(picture)
+    assert "INBOXES OF" in drawn_in(picture)
     words = ("dashboard", "--once", "--incident", "6h", "--svg", str(picture))
     assert (await shell.type(*words)).code == 0
     assert "healthy" in drawn_in(picture)

@@ -93,10 +93,10 @@ def place(
                 widths[column.id] -= ceil(given)
     while len(kept) > 1 and spare() < 0:
         kept.pop()
-    flexible = [c for c in kept if c.grow or c.least]
-    flexible.sort(key=lambda column: needs.get(column.id, 0) - widths[column.id])
+    flexible = [c for c in kept if c.id in needs]
+    flexible.sort(key=lambda column: needs[column.id] - widths[column.id])
     for number, column in enumerate(flexible):
-        want = max(0, needs.get(column.id, 0) - widths[column.id])
+        want = max(0, needs[column.id] - widths[column.id])
         widths[column.id] += min(want, max(0, spare()) // (len(flexible) - number))
     # What is as wide as its content stays so: figures far from their names can't be read.
     growers = [c for c in kept if c.grow and not (c.least and c.id in needs)]
