@@ -47,8 +47,7 @@ async def test_alerts_after_a_kill_at_a_post_wait_for_no_look_up(tmp_path: Path)
         await bot.control("faults", method="chat.postMessage", kind="delay", delay=1.0)
 
         async def is_posting() -> bool:
-            async with bot.http.get(f"{bot.slack.origin}/control/state") as answer:
-                faults = (await answer.json())["faults"]
+            faults = (await bot.query("state"))["faults"]
             return "chat.postMessage" not in {fault["method"] for fault in faults}  # it is used up
 
         async with bot_process(bot, pace=None) as process:

@@ -97,10 +97,8 @@ class BotHarness(Installation):
         return list(done["answers"])
 
     async def messages(self, channel: str = CHANNEL) -> list[dict[str, Any]]:
-        url = f"{self.slack.origin}/control/messages"
-        async with self.http.get(url, params={"channel": channel}) as answer:
-            found = (await answer.json())["messages"]
-            return [{key: value for key, value in one.items() if key != "revisions"} for one in found]
+        found = (await self.query("messages", channel=channel))["messages"]
+        return [{key: value for key, value in one.items() if key != "revisions"} for one in found]
 
     async def public_message(self, words: str) -> dict[str, Any]:
         """The message with these words, once it is there for everybody."""

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 from textual import events
+from textual._compositor import Compositor
+from textual._context import visible_screen_stack
 from textual.pilot import Pilot
 from textual.screen import ModalScreen
 from textual.strip import Strip
@@ -59,18 +61,18 @@ class Screen:
     @property
     def text(self) -> str:
         """All characters of the screen, a line each."""
-        app = self._pilot.app
-        with app._context():  # it runs in a task of its own, and draws where it is asked
-            strips = app.screen._compositor.render_strips(app.size)
-            return "\n".join(strip.text.rstrip() for strip in strips)
+        return "\n".join(strip.text.rstrip() for strip in self._strips())
 
     @property
     def inked(self) -> str:
         """The same, each line with the initials of the inks of its words: a good one, a warning, muted, strong …"""
+        return "\n".join(f"{strip.text.rstrip()} {_inks(strip)}".rstrip() for strip in self._strips())
+
+    def _strips(self) -> list[Strip]:
         app = self._pilot.app
-        with app._context():
-            strips = app.screen._compositor.render_strips(app.size)
-            return "\n".join(f"{strip.text.rstrip()} {_inks(strip)}".rstrip() for strip in strips)
+        with app._context():  # it runs in a task of its own, and draws where it is asked
+            visible_screen_stack.set(app._background_screens)  # what is seen behind a dialog
+            return app.screen._compositor.render_strips(app.size)
 
     async def press(self, *keys: str) -> None:
         # Each is shown for some seconds of the machine: a slow one would still show those of the keys before.
@@ -158,12 +160,12 @@ class Screen:
                     not one.is_finished for one in app.workers if one.group not in endless | asks
                 )
                 await self._pilot.pause(0.02)
-                if is_working or "Loading…" in self.text or self._reads_soon() or self._is_busy():
+                if is_working or self._reads_soon() or self._is_busy() or "Loading…" in (now := self.text):
                     continue
-                if self.text == before:
-                    assert "Internal error" not in before, before
+                if now == before:
+                    assert "Internal error" not in now, now
                     return self.inked
-                before = self.text
+                before = now
 
     def _is_busy(self) -> bool:
         """Whether a message, a callback or a layout waits for its turn: the focus, and with it the cursor and scrollbar,
@@ -186,7 +188,7 @@ class Screen:
         """Wait until these words are on the screen; the whole of it."""
 
         def shown() -> str:
-            return self.text if words in self.text else ""
+            return text if words in (text := self.text) else ""
 
         try:
             return str(await until(shown, f"{words!r} on the screen"))
@@ -235,6 +237,9 @@ async def open_screen(
     patched = pytest.MonkeyPatch()
     # In place of a terminal: everything else is what `outreach dashboard` runs.
     patched.setattr(run, "_run_until_exit", drive)
+    # Each look draws the whole screen, so nothing is drawn in between, for no terminal. What is drawn for a real one is
+    # looked at in tests/e2e.
+    patched.setattr(Compositor, "render_update", lambda self, **_: self._dirty_regions.clear())
     if not notices_clock:
         patched.setattr("tui.feed.poller.CLOCK_STEP_SECONDS", math.inf)
     load = partial(shared_settings.load, environ=environ)

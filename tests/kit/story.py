@@ -35,6 +35,7 @@ class Story:
     def __init__(self, team: Team) -> None:
         self._team = team
         self._known: dict[str, str] = {}
+        self._drawn: dict[str, str] = {}
 
     async def tell(self, line: str) -> str:
         """Act out a line; what is new or changed after it, drawn."""
@@ -86,25 +87,32 @@ class Story:
 
     async def _settled(self) -> list[str]:
         """What changed, once the bot has nothing left to do and two looks show the same."""
-        before: dict[str, str] = {}
+        seen, before = list[Message](), ""
         while True:
             await self._team.pass_time()
             await self._team.settled()
             # A repaint or a post that is put off for a moment is due soon, not now.
             await self._team.until(partial(self._team.is_at_rest, ahead=2), "a bot with nothing left to do")
-            now = {one.ts: drawn(one) for one in await self._seen()}
-            if view := await self._team.open_view():
-                now["form"] = drawn_view(view)
-            if now == before:
+            seen, view = await self._seen(), await self._team.open_view()
+            if (now := json.dumps([view, *(one.data for one in seen)])) == before:
                 break
             before = now
-            await asyncio.sleep(
-                0.05
-            )  # what follows an answer, such as a card's next state, has no event of its own
-        changed = [text for ts, text in now.items() if self._known.get(ts) != text]
-        changed += [f"(gone) {text}" for ts, text in self._known.items() if ts not in now]
-        self._known = now
+            # What follows an answer, such as a card's next state, has no event of its own.
+            await asyncio.sleep(0.05)
+        shown = {one.ts: self._draw(one) for one in seen}
+        if view:
+            shown["form"] = drawn_view(view)
+        changed = [text for ts, text in shown.items() if self._known.get(ts) != text]
+        changed += [f"(gone) {text}" for ts, text in self._known.items() if ts not in shown]
+        self._known = shown
         return changed
+
+    def _draw(self, message: Message) -> str:
+        """Draw a message, which takes long: each of its states once."""
+        state = json.dumps(message.data)
+        if state not in self._drawn:
+            self._drawn[state] = drawn(message)
+        return self._drawn[state]
 
 
 def set_answer(account: Account, line: str) -> None:

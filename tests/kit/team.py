@@ -35,6 +35,7 @@ from bot.server import Server, server_config
 from bot.slack.socket_mode import SocketTimeouts
 from bot.worker import JobScheduler
 from sandbox.slack import seed
+from sandbox.slack.acts import Body
 from sandbox.slack.server import SlackStandIn
 from shared import settings as shared_settings
 from shared.store import LeaseTimings
@@ -203,10 +204,17 @@ class Installation:
             assert done.pop("ok"), done
             return done
 
+    async def query(self, name: str, **asked: str) -> dict[str, Any]:
+        """Ask the stand-in's control API. Without a connection: tests ask more often than bots."""
+        return await self.slack.control.queries[name](Body.model_validate(asked))
+
     async def posted(self) -> dict[str, int]:
         """Count how often each alert was posted, by its id."""
-        async with self.http.get(f"{self.slack.origin}/control/summary") as answer:
-            return dict((await answer.json())["alerts"])
+        return dict((await self.query("summary"))["alerts"])
+
+    async def calls(self, method: str) -> list[dict[str, Any]]:
+        """The last requests of the bot for this method of Slack."""
+        return [one for one in (await self.query("traffic"))["exchanges"] if one["name"] == method]
 
 
 class Team(Installation):
@@ -379,8 +387,7 @@ class Team(Installation):
 
     async def traffic(self, name: str = "") -> list[dict[str, Any]]:
         """The last requests between Slack and the bot, those whose name begins with this."""
-        async with self.http.get(f"{self.slack.origin}/control/traffic") as answer:
-            known = (await answer.json())["exchanges"]
+        known = (await self.query("traffic"))["exchanges"]
         return [one for one in known if one["name"].startswith(name)]
 
     async def repeat(self, name: str) -> dict[str, Any]:
@@ -392,10 +399,8 @@ class Team(Installation):
 
     async def messages(self, channel: str = ALERTS, *, user: str = "ann") -> list[Message]:
         """All messages of a channel in their present state, the oldest first; `dm` is the user's own."""
-        url = f"{self.slack.origin}/control/messages"
-        params = {"channel": channel} | ({"user": user} if channel == "dm" else {})
-        async with self.http.get(url, params=params) as answer:
-            return [Message(one) for one in (await answer.json())["messages"]]
+        asked = {"channel": channel} | ({"user": user} if channel == "dm" else {})
+        return [Message(one) for one in (await self.query("messages", **asked))["messages"]]
 
     async def mentioned(self) -> list[Message]:
         """The messages of the alert channel that everybody sees, but for those of people."""
@@ -452,8 +457,7 @@ class Team(Installation):
         return await self._view("views", user)
 
     async def _view(self, kind: str, user: str) -> Any:
-        async with self.http.get(f"{self.slack.origin}/control/state") as answer:
-            state = await answer.json()
+        state = await self.query("state")
         person = next(one["id"] for one in state["users"] if user in {one["id"], one["name"]})
         return state[kind].get(person)
 
@@ -471,9 +475,12 @@ class Team(Installation):
         return await self.messages()
 
     async def _is_idle(self) -> bool:
-        """Return True where `/metrics` names no delivery and no post that waits."""
-        waiting = await self.metrics("outreach_intake_waiting", "outreach_alerts")
-        return all(value == 0 for value in waiting)
+        """Return True where no delivery and no post waits."""
+        if self._running is None:  # a process of its own
+            waiting = await self.metrics("outreach_intake_waiting", "outreach_alerts")
+            return all(value == 0 for value in waiting)
+        backlogs = await self._running.store.records.backlogs()
+        return not any(count for backlog in backlogs.values() for count in backlog.counts.values())
 
     async def metrics(self, *names: str) -> list[float]:
         """The values of these metrics, whatever their labels."""

@@ -71,8 +71,7 @@ async def test_a_kill_with_posts_in_flight_loses_and_repeats_nothing(
         assert [await team.deliver(interested(name)) for name in names] == [200, 200, 200]
 
         async def in_flight() -> bool:
-            async with team.http.get(f"{team.slack.origin}/control/state") as answer:
-                faults = (await answer.json())["faults"]
+            faults = (await team.query("state"))["faults"]
             return not faults or faults[0]["times"] < 2
 
         # A fault is counted down as its request comes in, before Slack answers.

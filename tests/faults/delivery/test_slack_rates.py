@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -13,11 +12,6 @@ from tests.kit.bot import CHANNEL, BotHarness, interested
 from tests.kit.waiting import until
 
 CARDS = 40
-
-
-async def calls(bot: BotHarness, method: str) -> list[dict[str, Any]]:
-    async with bot.http.get(f"{bot.slack.origin}/control/traffic") as answer:
-        return [one for one in (await answer.json())["exchanges"] if one["name"] == method]
 
 
 async def make_stale(bot: BotHarness) -> None:
@@ -39,6 +33,6 @@ async def test_a_click_is_shown_at_once_while_many_cards_are_repainted(connected
         return "claimed by @cleo" in json.dumps(now["blocks"])
 
     await until(shown)
-    updates = await calls(connected_bot, "chat.update")
+    updates = await connected_bot.calls("chat.update")
     assert [one for one in updates if one["status"] == 429] == []
     assert len(updates) <= 30, "it did not wait for the others"

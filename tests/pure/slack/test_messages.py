@@ -70,11 +70,6 @@ def post_messages(bot: BotHarness, count: int, *, thread_ts: str | None = None) 
         world.post(world.channel(CHANNEL), user=seed.ANN.id, text=f"{number}", thread_ts=thread_ts)
 
 
-async def calls(bot: BotHarness, method: str) -> list[dict[str, Any]]:
-    async with bot.http.get(f"{bot.slack.origin}/control/traffic") as answer:
-        return [one for one in (await answer.json())["exchanges"] if one["name"] == method]
-
-
 async def test_the_second_try_without_blocks_ends_with_the_same_lease(
     bot: BotHarness, messenger: MessageSender
 ) -> None:
@@ -82,7 +77,7 @@ async def test_the_second_try_without_blocks_ends_with_the_same_lease(
     fault = {"method": "chat.postMessage", "kind": "error", "error": "invalid_blocks", "delay": 2.0}
     await bot.control("faults", **fault)
     assert isinstance(await say(messenger, "slow", message=CARD, seconds=3.0), NotSent)
-    assert len(await calls(bot, "chat.postMessage")) == 1
+    assert len(await bot.calls("chat.postMessage")) == 1
 
 
 @pytest.mark.parametrize(
