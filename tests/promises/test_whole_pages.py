@@ -124,6 +124,8 @@ SCRIPTS: Mapping[str, tuple[Mapping[str, Any], str]] = {
         enter
         p
         enter enter
+        = Sent today
+        home
         at escape u
         """,
     ),
