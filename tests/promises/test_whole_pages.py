@@ -69,14 +69,24 @@ SCRIPTS: Mapping[str, tuple[Mapping[str, Any], str]] = {
         1
         enter
         enter
-        2
-        enter
-        3
+        40x12
         4
+        80x24
         question_mark
+        escape 2
+        @ Sent
+        @ Sent▲
+        down enter
+        escape colon
+        ' xyzzy
+        @ Nothing matches
         escape at
         escape w
         200x60
+        # GET /inboxes
+        = late: 3 min ago
+        1
+        enter
         """,
     ),
     "workspaces": (
@@ -133,7 +143,10 @@ SCRIPTS: Mapping[str, tuple[Mapping[str, Any], str]] = {
 
 
 async def do(screen: Screen, account: Account, line: str) -> None:
-    """`=` waits for words, `'` types, `!` makes an event happen, `80x24` resizes; else these are keys."""
+    """`=` waits for words, `'` types, `!` makes an event happen, `80x24` resizes, `@` clicks; else these are keys.
+
+    `#` lets a request fail, and some minutes pass.
+    """
     sign, _, rest = line.partition(" ")
     if sign == "=":
         await screen.until(rest)
@@ -142,6 +155,11 @@ async def do(screen: Screen, account: Account, line: str) -> None:
     elif sign == "!":
         await account.control("POST", "events", workspace="acme", kind=rest, count=1)
         await screen.refresh()
+    elif sign == "@":
+        await screen.click(rest)
+    elif sign == "#":
+        account.answer(rest, {}, status=500)
+        CLOCK.shift(190)
     elif "x" in line and line[0].isdigit():
         await screen.resize(*map(int, line.split("x")))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
@@ -10,17 +11,21 @@ from rich.console import Console, RenderableType
 from rich.style import Style
 from syrupy.assertion import SnapshotAssertion
 
+from shared.api.pace import BudgetState
 from shared.commands.base import Choice, Question
 from shared.commands.undo import UndoChange
 from shared.domain.card import Button, Card, Column, Row, Table
-from tests.kit.snapshots import NOW
+from tests.kit.snapshots import NOW, account, board_of
 from tui.model.columns import place
+from tui.model.frame import Frame
 from tui.model.incident import Incident, Lane, LaneState, Segment, lane_lines
 from tui.screens.dialogs import CardDialog, Dialog, question_dialog
+from tui.screens.report import packed
 from tui.screens.wall import burn_in_shift
 from tui.theme.palette import Ink
 from tui.theme.words import Lines, Words
 from tui.widgets.figlet import big
+from tui.widgets.head import silence
 from tui.widgets.lanes import LANES
 
 
@@ -99,3 +104,22 @@ def test_questions_name_what_they_change_and_each_answer_has_a_key(snapshot: Sna
     buttons = tuple(Button(label=f"B{act.change}", action=act, workspace="w" * act.change) for act in acts)
     drawing.append(drawn_dialog(CardDialog(Card("Ten", buttons=buttons))))
     assert "\n".join(drawing) == snapshot
+
+
+def test_a_service_that_wants_silence_is_named_until_it_ends() -> None:
+    def told(resumes_at: float | None) -> str:
+        budget = BudgetState(rate=10, resumes_at=resumes_at)
+        frame = Frame(board=board_of(account(budget=budget)), now=NOW)
+        return "".join(text for text, _ in silence(frame))
+
+    at = NOW.timestamp()
+    assert [told(one) for one in (None, at, at + 89.6)] == ["", "", "▲ 429: paused for 90 s  "]
+    assert silence(Frame.empty("acme", now=NOW)) == []
+
+
+def test_an_export_for_a_browser_is_one_archive() -> None:
+    with zipfile.ZipFile(packed({"a.csv": "é", "b.txt": ""})) as archive:
+        assert {name: archive.read(name).decode() for name in archive.namelist()} == {
+            "a.csv": "é",
+            "b.txt": "",
+        }
