@@ -24,7 +24,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from io import StringIO
-from itertools import chain, count, islice, takewhile
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -115,13 +115,17 @@ async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: as
             detail = ", ".join(f"{journal.counts[kind]:,} {kind}" for kind in OUTCOMES[:3])
             show(journal.rows, part=batch.position / file.size, detail=detail)
 
-        batches = _announced(file.batches(after=journal.done), journal)
+        is_complete = False
         try:
-            for batch in takewhile(lambda _: not stop.is_set(), batches):
+            for batch in _announced(file.batches(after=journal.done), journal):
+                if stop.is_set():
+                    break
                 outcomes = _outcomes(batch, add, sent_before=sent_before)
                 sending.append((batch, asyncio.create_task(outcomes)))
                 if len(sending) == REQUESTS_AT_ONCE:
                     await settle_oldest()
+            else:  # a stop that comes while the last answers are awaited leaves nothing out
+                is_complete = True
             while sending:
                 await settle_oldest()
         finally:
@@ -129,7 +133,7 @@ async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: as
                 task.cancel()
             # Awaited, so that no request of ours runs on when the journal's lock is free for another process.
             await asyncio.gather(*(task for _, task in sending), return_exceptions=True)
-    return not stop.is_set()
+    return is_complete
 
 
 def _announced(batches: Iterator[Batch], journal: Journal) -> Iterator[Batch]:

@@ -189,7 +189,7 @@ def _own_start(condition: Condition, began: datetime) -> datetime | None:
 
 def _gravity(condition: Condition) -> tuple[int, int]:
     kind = condition.kind
-    return kind in DOMAIN_KINDS and DOMAIN_KINDS.index(kind), condition.extent
+    return DOMAIN_KINDS.index(kind) if kind in DOMAIN_KINDS else 0, condition.extent
 
 
 def _is_worse(before: str, after: str) -> bool:
