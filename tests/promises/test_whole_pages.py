@@ -275,6 +275,7 @@ async def test_a_service_that_fails_is_named_with_what_to_do_and_what_was_kept_s
             await screen.type(typed)
             await screen.press("enter")
             await screen.until(said)
+        await screen.until("13:55")  # the health of then
         await screen.press("right_square_bracket")
         # The next moment that was kept, or now: the last reading is written a moment after it was made.
         await until(lambda: "REPLAY 14:05" not in screen.text)

@@ -110,7 +110,9 @@ class Poller:
         """The domains were seen before: only then is what is wrong now known to be new."""
         self._problems: tuple[ProblemStart, ...] = ()
         self._domain_facts = DomainFacts()
-        self._past, self._is_recalled = RecalledState(), False
+        self._past: RecalledState
+        self._is_recalled: bool
+        """What `start` was given."""
         self._board: Board | None = None
         """The last one that was delivered."""
         self.has_delivered = asyncio.Event()

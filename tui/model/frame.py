@@ -6,7 +6,7 @@ start and one cause on every page, on the wall and in `--once`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -28,8 +28,6 @@ from tui.theme.palette import SEEN, SIGNS, STOPPED, TONE_INK, Ink
 from tui.theme.words import Piece, Words, clock, width_of
 
 NAMED_CAUSES = 2
-COUNTS = 5
-"""The rank from which on parts of the verdict need the one before: `21 of 60 inboxes not sending`, then `3 bad`."""
 TIMELESS = frozenset({"troubles", "conditions", "alarm_of", "ordered_alarms", "domain_lines"})
 """Properties that a frame works out once, and that are the same all day."""
 
@@ -60,29 +58,31 @@ class DomainLine:
 
 @frozen
 class Headline:
-    """The verdict in one line: parts in the order in which they stand, each with how much it matters (0: most)."""
+    """The verdict in one line: parts in the order in which they stand."""
 
     tone: Tone
-    parts: tuple[tuple[str, int], ...]
+    parts: tuple[str, ...]
+    counts: Collection[str] = ()
+    """Parts that matter less than the others, and need the one before: `21 of 60 inboxes not sending`, then `3 bad`."""
     is_stale: bool = False
 
     @property
     def text(self) -> str:
-        return " · ".join(text for text, _ in self.parts)
+        return " · ".join(self.parts)
 
     @property
     def weight(self) -> int:
         """The number of parts that aren't mere counts: what is wrong, since when and why."""
-        return sum(rank < COUNTS for _, rank in self.parts)
+        return sum(part not in self.counts for part in self.parts)
 
     def fitted(self, room: int) -> Headline:
         """The parts that matter most, as many as fit whole; the first one always."""
         kept = self.parts[:1]
-        for part in sorted(self.parts[1:], key=lambda part: part[1]):
+        for part in sorted(self.parts[1:], key=lambda part: part in self.counts):
             more = tuple(other for other in self.parts if other in {*kept, part})
             if len(replace(self, parts=more).text) <= room:
                 kept = more
-            elif part[1] >= COUNTS:
+            elif part in self.counts:
                 break
         return replace(self, parts=kept)
 
@@ -253,17 +253,16 @@ class Frame:
         """`3 of 9 domains paused · 21 of 60 inboxes not sending · since 14:18 · bounces`."""
         verdict = self.board.verdict_at(self.now)
         is_stale = self.freshness("inboxes") >= Freshness.LATE
-        parts: list[tuple[str, int]] = []
+        parts: list[str] = []
         if service := self.service:
-            parts.append((f"{visible(service.text)} {self.lasting(service)}".strip(), 0))
+            parts.append(f"{visible(service.text)} {self.lasting(service)}".strip())
             stamp = self.board.stamps.get("inboxes")
             read_at = stamp.reading.read_at if stamp else None
-            parts.append((f"data from {clock(read_at, now=self.now)}" if read_at else "no data yet", 1))
-        first, *others = verdict.text.split(" · ")
-        parts.append((first, 2))
-        parts += [(text, COUNTS + place) for place, text in enumerate(others)]
+            parts.append(f"data from {clock(read_at, now=self.now)}" if read_at else "no data yet")
+        first, *counts = verdict.text.split(" · ")
+        parts += [first, *counts]
         if is_stale and not service and verdict.tone is not Tone.UNKNOWN:
-            parts.append(("as of the last read", 3))
+            parts.append("as of the last read")
         of_domains = [condition for condition in self.troubles if condition.is_of_domain]
         if of_domains:
             # Of the worst kind of trouble, the first to begin.
@@ -271,12 +270,12 @@ class Frame:
             since = self.since_of(
                 min(worst, key=lambda condition: (condition.since is None, condition.since))
             )
-            parts += [(f"since {since}", 3)] if since else []
-            parts += [(cause, 4)] if (cause := self._causes()) else []
+            parts += [f"since {since}"] if since else []
+            parts += [cause] if (cause := self._causes()) else []
         elif verdict.tone is Tone.UNKNOWN and verdict.detail and not service:
-            parts.append((visible(verdict.detail), 4))
+            parts.append(visible(verdict.detail))
         tone = Tone.BAD if service and verdict.tone is not Tone.UNKNOWN else verdict.tone
-        return Headline(tone=tone, parts=tuple(parts), is_stale=is_stale)
+        return Headline(tone=tone, parts=tuple(parts), counts=counts, is_stale=is_stale)
 
     def _causes(self) -> str:
         """Name the causes of paused domains in a few words."""

@@ -154,7 +154,7 @@ class Incident:
 
     def column_of(self, at: datetime, columns: int) -> int:
         """The cell of a time on a bar of so many cells."""
-        share = (at - self.start) / max(self.end - self.start, timedelta(seconds=1))
+        share = (at - self.start) / (self.end - self.start)
         return max(0, min(columns - 1, int(share * columns)))
 
     def axis(self, columns: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
@@ -90,6 +91,7 @@ async def polled(
             yield poller, watcher
         finally:
             await poller.aclose()
+    await until(lambda: not [one for one in threading.enumerate() if one.name.startswith("boards")])
     left = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     assert left == [], "nothing of the poller runs on"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -180,3 +181,10 @@ async def test_a_change_is_followed_by_a_reading_and_refused_in_the_past(*, is_p
     assert feed.requested == ([] if is_past else [()])
     assert desk.ran == [listing, *([] if is_past else [pause])]
     assert app.running == ""
+
+
+async def test_the_first_command_opens_the_bots_records_at_once() -> None:
+    feed = feed_of(Clock())
+    running = asyncio.create_task(feed.run(parse("sequences")))
+    await asyncio.wait_for(feed._is_wanted.wait(), 10)
+    running.cancel()
