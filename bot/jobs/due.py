@@ -15,7 +15,7 @@ from bot.jobs.reminders import Reminders
 from bot.jobs.standings import DomainChecks
 from bot.worker import Kind
 from shared.api.errors import NotFound, OutreachError
-from shared.commands.hold import Busy, hold, send_status
+from shared.commands.hold import Busy, hold
 from shared.commands.run import CommandContext, with_workspace
 from shared.commands.subscribe import digest_card
 from shared.domain.card import Card, Tone
@@ -182,7 +182,7 @@ class DueJobs:
         if change is None:
             raise Busy
         async with hold(change, changes) as held:
-            await held.send(lambda name: send_status(name, "active", context=context))
+            await held.send(context)
             await held.end(keep_timer=True)  # it is deleted with its announcement
 
     async def revert_late(self, late: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
@@ -211,7 +211,7 @@ class DueJobs:
         context = self._contexts.at(self._contexts.settings.workspace(workspace), BOT)
         try:
             async with hold(change, self._store.changes) as held:
-                await held.send(lambda name: send_status(name, status, context=context))
+                await held.send(context)
                 await held.end(keep_timer=True)
         except OutreachError as error:
             log.warning("late request not reverted", sequence=sequence, error=type(error).__name__)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -74,12 +74,12 @@ class Held:
     """The service may carry a request out after this change."""
     is_ended: bool = False
 
-    async def send(self, request: Callable[[str], Awaitable[object]]) -> None:
-        """Ask the service. Raises `OutreachError`."""
-        self.is_sent = True
+    async def send(self, context: CommandContext) -> None:
+        """Ask the service for the status. Raises `OutreachError`."""
+        change, self.is_sent = self.change, True
         with failed_attempts() as made:
             try:
-                await request(self.change.sequence)
+                await send_status(change.sequence, change.status, context=context)
             finally:
                 self.is_late = any(isinstance(one, Uncertain) for one in made.failures)
 
@@ -193,7 +193,7 @@ async def _change(held: Held, target: Target, act: SetStatus, context: CommandCo
         held.has_own_timer = True
         await context.records.set_timer(context.workspace.name, timer)
     if not is_so:
-        await held.send(lambda name: send_status(name, status, context=context))
+        await held.send(context)
     note = FORGOTTEN if is_so and before and not timer else ""
     try:
         await held.end(timer=timer, changed=bool(not is_so or before or timer))
@@ -232,20 +232,20 @@ async def send_status(name: str, status: Status, *, context: CommandContext) -> 
     raise Uncertain("The service's answer contradicts the change.", endpoint=endpoint, hint=SHOWS_IT)
 
 
-async def change_each(targets: Sequence[Target], change: Callable[[Target], Awaitable[Changed]]) -> Changes:
+async def change_each(wanted: Mapping[Target, SetStatus], context: CommandContext) -> Changes:
     """Change each, a few at once; one of several that fails doesn't stop the others, and the only one raises."""
     turns = asyncio.Semaphore(CHANGED_AT_ONCE)
 
     async def attempt(target: Target) -> Changed:
         async with turns:
             try:
-                return await change(target)
+                return await change_status(target, wanted[target], context)
             except (OutreachError, RecordsUnavailable) as error:
-                if len(targets) == 1:
+                if len(wanted) == 1:
                     raise
                 outcome: Outcome = "uncertain" if isinstance(error, Uncertain) else "failed"
                 why = error.message if isinstance(error, OutreachError) else str(error)
                 return Changed(outcome="gone" if isinstance(error, NotFound) else outcome, note=why)
 
-    outcomes = await asyncio.gather(*map(attempt, targets))
-    return tuple(zip(targets, outcomes, strict=True))
+    outcomes = await asyncio.gather(*map(attempt, wanted))
+    return tuple(zip(wanted, outcomes, strict=True))

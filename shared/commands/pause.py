@@ -127,11 +127,11 @@ class SetStatus(Act):
         return f"{self.verb.capitalize()} {one}"
 
     async def carry_out(self, context: CommandContext) -> Result:
-        from shared.commands.hold import change_each, change_status
+        from shared.commands.hold import change_each
 
         if self.until and self.until <= context.now():
             return is_over(context.show(self.until))
-        done = await change_each(self.targets, lambda target: change_status(target, self, context))
+        done = await change_each(dict.fromkeys(self.targets, self), context)
         return await _result(done, self, context)
 
 

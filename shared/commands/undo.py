@@ -38,7 +38,6 @@ from shared.domain.wall_clock import moment
 from shared.text.formats import clip, show_number, show_some
 
 if TYPE_CHECKING:
-    from shared.commands.hold import Changed
     from shared.commands.run import CommandContext
     from shared.records.audit import Actor, AuditEntry, Before
 
@@ -160,15 +159,14 @@ async def _take_back(
     entry: AuditEntry, left: Mapping[str, Before], others: str, context: CommandContext
 ) -> Result:
     """Restore each sequence as it was, also the end of its pause."""
-    from shared.commands.hold import change_each, change_status
+    from shared.commands.hold import change_each
 
-    async def change(target: Target) -> Changed:
-        before = left[target.id]
+    wanted: dict[Target, SetStatus] = {}
+    for name, before in left.items():
+        target = Target(id=name, label=before.label, unchanged_since=before.revision)
         act = SetStatus(status=before.status, until=moment(before.ends_at), reason=before.reason)
-        return await change_status(target, act, context)
-
-    targets = [Target(id=name, label=one.label, unchanged_since=one.revision) for name, one in left.items()]
-    changes = await change_each(targets, change)
+        wanted[target] = act
+    changes = await change_each(wanted, context)
     done, failed, text = having(changes, *TOUCHED), having(changes, *FAILED), (others, *leftovers(changes))
     if not done:
         audit = f"failed: {' '.join(filter(None, text))}" if failed else ""
