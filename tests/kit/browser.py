@@ -25,16 +25,16 @@ async def served(*command: str) -> AsyncIterator[tuple[aiohttp.ClientSession, st
     stop, told = asyncio.Event(), asyncio.Queue[str]()
     serving = web.serve(command, port=0, stop=stop, announce=told.put_nowait, hosts=(PROXIED,))
     task = asyncio.create_task(serving, name="web")
-    try:
-        async with aiohttp.ClientSession() as browser:
+    async with aiohttp.ClientSession() as browser:
+        try:
             async with asyncio.timeout(10):
                 address = await told.get()
             yield browser, address
-    finally:
-        stop.set()
-        async with asyncio.timeout(20):
-            await task
-        patched.undo()
+        finally:
+            stop.set()
+            async with asyncio.timeout(20):
+                await task
+            patched.undo()
 
 
 def viewer_command(config: Path) -> list[str]:

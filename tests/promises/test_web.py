@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import sys
 from urllib.parse import urlsplit
@@ -96,5 +95,17 @@ async def test_a_fifth_viewer_is_refused_and_none_outlives_its_tab() -> None:
             await tab.send_str(message)
             assert (await tab.receive()).type is aiohttp.WSMsgType.CLOSE
         await viewers("1x500", "500x24")
-        await asyncio.gather(*(tab.close() for tab in tabs))
-        await viewers()
+        await tabs[1].close()
+        await viewers("500x24")
+    assert (await tabs[2].receive()).type is aiohttp.WSMsgType.CLOSE
+    await viewers()
+
+
+QUITTER = r"""import sys; sys.stdout.buffer.write(b'__GANGLION__\nM\0\0\0\x0f{"type":"exit"}')"""
+"""What a viewer writes when its person quits."""
+
+
+async def test_a_viewer_that_ends_closes_its_page() -> None:
+    async with served(sys.executable, "-c", QUITTER) as (browser, address):
+        tab = await browser.ws_connect(f"{address}ws")
+        assert (await tab.receive(10)).type is aiohttp.WSMsgType.CLOSE

@@ -72,7 +72,7 @@ SCRIPTS: Mapping[str, tuple[Mapping[str, Any], str]] = {
         40x12
         4
         80x24
-        question_mark
+        question_mark down
         escape 2
         @ Sent
         @ Sent▲
@@ -112,7 +112,7 @@ SCRIPTS: Mapping[str, tuple[Mapping[str, Any], str]] = {
         """
         2 down p
         4
-        1
+        up enter
         P
         ' soonish
         enter

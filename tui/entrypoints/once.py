@@ -94,14 +94,14 @@ def _failures(snapshot: Snapshot) -> int:
 
 
 def _print(board: Board, *, now: datetime) -> None:
-    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    console = Console()
     width = console.width if console.is_terminal else PAPER
     encoding = sys.stdout.encoding or "ascii"
     for line in report(Frame(board=board, now=now), width=width):
         if console.is_terminal and speaks_unicode(encoding):
             console.print(line)
         else:
-            console.print(writable(line.plain.rstrip(), encoding))
+            sys.stdout.write(f"{writable(line.plain.rstrip(), encoding)}\n")
 
 
 async def _with_starts(

@@ -49,11 +49,11 @@ class Dialog(SafeScreen[object], ModalScreen[object]):
     """A box over the page, which lives on behind it; Esc leaves it with None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "dismiss", "Back", show=False),
-        Binding("left", "app.focus_previous", show=False),
-        Binding("right", "app.focus_next", show=False),
-        Binding("up", "move(-1)", show=False, priority=True),
-        Binding("down", "move(1)", show=False, priority=True),
+        Binding("escape,q", "dismiss", "Back"),
+        Binding("left", "app.focus_previous"),
+        Binding("right", "app.focus_next"),
+        Binding("up", "move(-1)", priority=True),
+        Binding("down", "move(1)", priority=True),
     ]
     is_row: ClassVar[bool] = True
     """True where the answers stand beside each other; else the up and down keys go through them."""
@@ -177,7 +177,7 @@ KEY_CELLS = 7
 class HelpDialog(Dialog):
     """The keys of a page, in columns where there is room, as they are now, without those that would be refused."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,question_mark", "dismiss", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,question_mark", "dismiss")]
 
     def __init__(self, bindings: Sequence[ActiveBinding], *, title: str) -> None:
         super().__init__(is_large=True)

@@ -27,9 +27,9 @@ class Prompt(SafeScreen[str | None], ModalScreen[str | None]):
     """Answers the line, or None; `changed` hears of every keystroke."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "Back", show=False),
-        Binding("down", "into_list", show=False),
-        Binding("tab", "complete", show=False, priority=True),
+        Binding("escape", "dismiss", "Back"),
+        Binding("down", "into_list"),
+        Binding("tab", "complete", priority=True),
     ]
 
     def __init__(
