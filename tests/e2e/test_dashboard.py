@@ -94,24 +94,6 @@ def test_a_service_that_drops_every_connection_is_shown_until_it_recovers(
     screen.until("can't be reached since|slow to respond|No response for", absent=True)
 
 
-def test_the_wall_shows_and_esc_leaves_it(screen: Screen) -> None:
-    screen.until("DOMAINS")
-    screen.press("w")
-    screen.until("INBOXES OF", absent=True)
-    assert "› Wall" in screen.until("› Wall")
-    screen.press("Escape")
-    screen.until("› Wall", absent=True)
-    assert "INBOXES OF" in screen.until("INBOXES OF")
-
-
-def test_a_terminal_that_is_taken_away_leaves_no_process(screen: Screen) -> None:
-    screen.until("DOMAINS")
-    process = psutil.Process(screen.pid)
-    screen.close()
-    process.wait(timeout=60)
-    assert not process.is_running()
-
-
 def test_an_empty_account_is_shown_as_empty(tmp_path: Path) -> None:
     with (
         announced(*STILL, "empty") as sandbox,

@@ -28,7 +28,7 @@ def box(score: float) -> tuple[Inbox, ...]:
     return (Inbox(email="ann@useacme.example", health_score=score, daily_limit=40, status="active"),)
 
 
-async def test_starting_again_changes_nothing(tmp_path: Path) -> None:
+async def test_starting_again_changes_nothing_and_what_another_saw_is_told_once(tmp_path: Path) -> None:
     url, later = parse_url(f"sqlite:///{tmp_path}/history.db"), NOW + timedelta(seconds=70)
     kept = replace(account(), inboxes=Reading(value=box(81.0), read_at=NOW))
     async with History(url) as before:
@@ -44,6 +44,14 @@ async def test_starting_again_changes_nothing(tmp_path: Path) -> None:
         assert await history.keep(past.snapshot, now=later) == ()
         read = replace(past.snapshot, inboxes=Reading(value=box(79.0), read_at=later))
         assert await history.keep(read, now=later) == (), "it was at risk before, and is"
+        # What another dashboard writes first, ours learns from the history.
+        for status, text in (("resting", "is resting"), ("warming", "is warming"), ("active", "")):
+            later += timedelta(minutes=1)
+            boxes = tuple(replace(one, status=status) for one in box(79.0))
+            read = replace(past.snapshot, inboxes=Reading(value=boxes, read_at=later))
+            await HistoryAccess(again, workspace="acme").keep(read, now=later)
+            assert "".join(mark.text for mark in await history.keep(read, now=later)) == text
+            assert await history.keep(read, now=later) == ()
 
 
 class Asked(History):

@@ -57,7 +57,6 @@ class BotsRecords:
     """The bot's records, as much of them as a dashboard reads, which may stop answering."""
 
     def __init__(self) -> None:
-        silent = RecordsUnavailable("locked")
         self.asked = list[str]()
         timers = [
             SimpleNamespace(key=f"sq_{n}", due_at=NOW, payload={"by": "ann"} if n else {}) for n in (1, 0)
@@ -69,13 +68,6 @@ class BotsRecords:
             broken=answers({"a.example": ("SPF",)}), reports=answers({}), changes=answers(())
         )
         self.period = answers(PeriodRecords(lost=[NOW]))
-        self.silent = [
-            (self, "timers", silent),
-            (self, "period", silent),
-            (self.guardrails, "incidents", silent),
-            (self.domains, "broken", silent),
-            (self.domains, "reports", silent),
-        ]
 
     async def domain_past(self, workspace: str, domain: str, since: object) -> DomainPast:
         self.asked.append(domain)
@@ -84,8 +76,10 @@ class BotsRecords:
         return DomainPast(bounced=3)
 
     def fall_silent(self) -> None:
-        for place, name, error in self.silent:
-            setattr(place, name, answers(error))
+        for place in (self, self.guardrails, self.domains):
+            for name in vars(place):
+                if callable(getattr(place, name)):
+                    setattr(place, name, answers(RecordsUnavailable("locked")))
 
 
 def feed_of(clock: Clock, **environ: str) -> ServiceFeed:
