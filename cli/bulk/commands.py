@@ -23,7 +23,6 @@ from argparse import Namespace
 from collections import Counter, defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
-from io import StringIO
 from itertools import chain, count, islice
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -47,9 +46,7 @@ from shared.text.sanitize import visible_json, visible_lines
 AddLeads = Callable[[Sequence[dict[str, str]]], Awaitable[AddResult]]
 
 OUTCOMES = ("added", "skipped", "refused", "unknown")
-HEADING = b"row,email,outcome,reason\r\n"
-SENT = "sent"
-"""A line of the journal that begins with it is no row of the report, and has the last row that was sent."""
+HEADING = ("row", "email", "outcome", "reason")
 REQUESTS_AT_ONCE = 8
 """Enough for 10 requests a second while each takes up to 0.8 s."""
 STDOUT = "-"
@@ -110,7 +107,7 @@ async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: as
         async def settle_oldest() -> None:
             batch, task = sending[0]
             # The oldest first, so that the journal never passes a request whose outcome isn't known.
-            journal.settle(await task)
+            journal.write(await task)
             sending.popleft()
             detail = ", ".join(f"{journal.counts[kind]:,} {kind}" for kind in OUTCOMES[:3])
             show(journal.rows, part=batch.position / file.size, detail=detail)
@@ -139,7 +136,7 @@ async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: as
 def _announced(batches: Iterator[Batch], journal: Journal) -> Iterator[Batch]:
     """Give the batches, some at a time, once the journal says that these may be on their way."""
     while some := list(islice(batches, REQUESTS_AT_ONCE)):
-        journal.announce(some[-1])
+        journal.write(some[-1].rows[-1].number)
         yield from some
 
 
@@ -193,8 +190,12 @@ def _outcome(row: LeadRow, kind: str, reason: str = "") -> RowResult:
     return RowResult(row.number, row.lead["email"], kind, reason)
 
 
+Entry = int | Sequence[RowResult]
+"""A line of the journal: the last row that was sent, or the outcomes of some rows."""
+
+
 class Journal:
-    """The rows of the report as far as they are known, and between them how far the file was sent.
+    """The outcomes as far as they are known, and between them how far the file was sent.
 
     `done` is the last row whose outcome is known, and `sent` the last that may be on its way.
     """
@@ -208,12 +209,7 @@ class Journal:
             if not line.endswith(b"\n"):
                 break
             size += len(line)
-            first, second, *others = next(csv.reader([line.decode()]))
-            if first == SENT:
-                self.sent = int(second)
-            elif first.isdecimal():
-                self.done = int(first)
-                self.counts[others[0]] += 1
+            self._note(json.loads(line))
         file.truncate(size)
         file.seek(size)
         self.is_continued = size > 0
@@ -223,36 +219,39 @@ class Journal:
     def rows(self) -> int:
         return self.counts.total()
 
-    def announce(self, batch: Batch) -> None:
-        """Note on disk that these rows may be on their way, before they are sent."""
-        self._append([(SENT, batch.rows[-1].number)])
+    def write(self, entry: Entry) -> None:
+        """Have it on disk before this returns: rows before they are sent, and outcomes in the order of the rows."""
+        self._file.write(f"{json.dumps(entry)}\n".encode())
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._note(entry)
 
-    def settle(self, results: Sequence[RowResult]) -> None:
-        """Write the outcomes, in the order of the rows, to disk before this returns."""
-        self._append([(one.row, _cell(one.email), one.kind, _cell(one.reason)) for one in results])
-        self.counts.update(result.kind for result in results)
-        self.done = results[-1].row
+    def _note(self, entry: Entry) -> None:
+        if isinstance(entry, int):
+            self.sent = entry
+        else:
+            self.counts.update(kind for _, _, kind, _ in entry)
+            self.done = entry[-1][0]
 
     def finish(self, report: Path) -> None:
         """Write the report, once every row is in the journal."""
+        self._file.seek(0)
         # It holds the addresses of leads, so it is for its owner alone.
-        with replacing(report) as fresh, fresh.open("wb") as file:
-            file.write(HEADING)
-            self._file.seek(0)
-            file.writelines(line for line in self._file if line[:1].isdigit())
+        with (
+            replacing(report) as fresh,
+            fresh.open("w", encoding="utf-8", errors="replace", newline="") as file,
+        ):
+            writer = csv.writer(file)
+            writer.writerow(HEADING)
+            for entry in map(json.loads, self._file):
+                if not isinstance(entry, int):
+                    writer.writerows(map(_cells, entry))
         self._path.unlink()
 
-    def _append(self, rows: Sequence[Sequence[object]]) -> None:
-        text = StringIO(newline="")
-        csv.writer(text).writerows(rows)
-        self._file.write(text.getvalue().encode("utf-8", "replace"))
-        self._file.flush()
-        os.fsync(self._file.fileno())
 
-
-def _cell(text: str) -> str:
-    """Text of a stranger, which a spreadsheet will open, on one line: the journal is read line by line."""
-    return guarded(" ".join(text.split()))
+def _cells(result: Sequence[object]) -> list[str]:
+    """Text of a stranger, which a spreadsheet will open, on one line each."""
+    return [guarded(" ".join(str(cell).split())) for cell in result]
 
 
 @contextlib.contextmanager
@@ -260,7 +259,7 @@ def open_journal(folder: Path, file: LeadFile, *, target: Sequence[str]) -> Iter
     """The journal of these very bytes, columns and target, for this process alone; raises `Failed`."""
     # Read in another way, with `--map` or `--encoding`, the same bytes are other leads.
     parts = [file.fingerprint, file.encoding, file.fields, target]
-    path = folder / f"{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]}.csv"
+    path = folder / f"{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]}.jsonl"
     make_private_folder(folder)
     with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "rb+") as opened:
         try:

@@ -28,26 +28,27 @@ from shared.store.db.engine import sole_owner
 def run(options: Namespace) -> Result | int:
     """`status`, `backup`, `restore` or `upgrade`."""
     action, file = options.action, options.file
-    url = load(config=options.config).database
+    settings = load(config=options.config)
+    url, own_file = settings.database, settings.database_file
     if action in {"status", "upgrade"}:
         if file is not None:
             raise WrongUsage(f"database {action} takes no file: it is about the database of the settings")
-        return _status(url) if action == "status" else _upgrade(url)
+        return _status(url, own_file) if action == "status" else _upgrade(url, own_file)
     if file is None:
         raise WrongUsage(f"name a file: outreach database {action} FILE")
-    if not _is_sqlite(url):
+    if own_file is None:
         verb = "backed up" if action == "backup" else "restored"
         print_error(f"a PostgreSQL database is {verb} by its own program. Run this:")
         # Alone on stdout, to be copied or piped; the exit code says that nothing was done yet.
         print(_postgresql_command(url, action, file))
         return FAILED
     if action == "backup":
-        return _backup(_path(url), file, overwrite=options.yes)
-    return _restore(url, file)
+        return _backup(own_file, file, overwrite=options.yes)
+    return _restore(url, own_file, file)
 
 
-def _status(url: URL) -> Result:
-    state, database = _state(url), url.render_as_string(hide_password=True)
+def _status(url: URL, file: Path | None) -> Result:
+    state, database = _state(url, file), url.render_as_string(hide_password=True)
     standing = f"{state.revision or 'empty'}; upgraded to {migrate.HEAD} at the bot's next start"
     if state.revision == migrate.HEAD or state.problem:
         standing = f"{state.revision}. {state.problem or 'It is the newest.'}"
@@ -59,16 +60,16 @@ def _status(url: URL) -> Result:
     return Result(card=card, rows=(row,))
 
 
-def _state(url: URL) -> migrate.SchemaState:
+def _state(url: URL, file: Path | None) -> migrate.SchemaState:
     # By looking, SQLite would create the file.
-    if _is_sqlite(url) and not _path(url).exists():
+    if file and not file.exists():
         return migrate.SchemaState()
     with temporary_engine(url) as engine, engine.connect() as connection:
         return migrate.read_state(connection)
 
 
-def _upgrade(url: URL) -> Result:
-    before = _state(url).revision
+def _upgrade(url: URL, file: Path | None) -> Result:
+    before = _state(url, file).revision
     with temporary_engine(url) as engine:
         migrate.upgrade(engine)
     text = "already the newest" if before == migrate.HEAD else f"upgraded from {before or 'empty'}"
@@ -89,10 +90,9 @@ def _backup(source: Path, target: Path, *, overwrite: bool) -> Result:
     return _done(f"Backed up to {target}")
 
 
-def _restore(url: URL, source: Path) -> Result:
+def _restore(url: URL, target: Path, source: Path) -> Result:
     """Replace the database, which is kept beside the new one."""
     _must_be_usable(source)
-    target = _path(url)
     make_private_folder(target.parent)
     text: list[str] = []
     # A running bot holds this; it would go on writing to the file that was replaced.
@@ -139,14 +139,6 @@ def _copy(old: sqlite3.Connection, target: Path, *, stale: Iterable[Path] = ()) 
             new.execute("PRAGMA journal_mode=DELETE")  # one file, nothing beside it
         for journal in stale:
             journal.unlink(missing_ok=True)
-
-
-def _is_sqlite(url: URL) -> bool:
-    return url.get_backend_name() == "sqlite"
-
-
-def _path(url: URL) -> Path:
-    return Path(url.database or "").expanduser()
 
 
 def _postgresql_command(url: URL, action: str, file: Path) -> str:

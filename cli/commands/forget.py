@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import sqlalchemy as sa
 
@@ -31,6 +33,7 @@ ROUNDS = 3
 """A running bot may write about the person meanwhile; after so many looks, that is said."""
 LOOKS, LOOK_SECONDS = 60, 0.25
 """A running bot may be posting about the person: so often is looked whether it knows how that ended."""
+T = TypeVar("T")
 GONE = "message_not_found"
 ELSEWHERE = (
     "Not reached: backups of the database, files of `import`, `export` and `report`, and the outreach service. Remove the "
@@ -50,7 +53,9 @@ async def _forget(email: str, settings: Settings, options: Namespace) -> Result:
     redaction = Redaction(address(email))
     async with open_bot_store(settings) as store:
         traces = await store.erasure.find(email)
-        if not traces and not await asyncio.to_thread(_mentions, settings, redaction):
+        if not traces and not any(
+            await asyncio.to_thread(_in_databases, settings, partial(mentions, redaction=redaction))
+        ):
             title = f"Nothing is stored about {email}"
             return Result(card=Card(title=title, text=tuple(_unreached(settings, redaction))))
         stay = (
@@ -63,7 +68,11 @@ async def _forget(email: str, settings: Settings, options: Namespace) -> Result:
         kept_in_slack = await _delete_messages(own, settings) if own and options.slack else []
         deleted = len(own) - len(kept_in_slack) if options.slack else 0
         is_complete = await _erase(store, traces)
-        quoted = await asyncio.to_thread(_redact, settings, redaction)
+        # From what stays: other people's texts, the history of leads, notes.
+        quoted: dict[str, Sequence[Key]] = {}
+        redacting = partial(redact, redaction=redaction)
+        for changes in await asyncio.to_thread(_in_databases, settings, redacting):
+            quoted |= changes
         for some in portions([number for (number,) in quoted.get(deliveries.name, ())]):
             await store.erasure.redraw(some)
     # Counts alone: the audit log must not name who was erased.
@@ -85,7 +94,7 @@ async def _forget(email: str, settings: Settings, options: Namespace) -> Result:
         texts.append("A running bot has stored something new about the person. Run it again.")
     texts += [
         *kept_in_slack,
-        *await asyncio.to_thread(lambda: [*_clear(settings)]),
+        *await asyncio.to_thread(_clear, settings),
         *_unreached(settings, redaction),
     ]
     card = Card(
@@ -107,47 +116,36 @@ async def _forget(email: str, settings: Settings, options: Namespace) -> Result:
     return Result(card=card, rows=(rows,))
 
 
-@contextlib.contextmanager
-def _databases(settings: Settings) -> Iterator[Sequence[tuple[sa.Engine, sa.MetaData]]]:
-    """The bot's database and the dashboard's history, as far as they are there."""
-    with contextlib.ExitStack() as opened:
-        yield [
-            (opened.enter_context(temporary_engine(url)), tables)
-            for url, tables in ((settings.database, metadata), (settings.history_database, history))
-            if url.get_backend_name() != "sqlite" or Path(url.database or "").exists()
-        ]
+def _in_databases(settings: Settings, act: Callable[[sa.Engine, sa.MetaData], T]) -> list[T]:
+    """What `act` gives for the bot's database and for the dashboard's history, as far as they are there."""
+    given = []
+    own = settings.database, settings.database_file, metadata
+    for url, file, tables in (own, (settings.history_database, settings.history_file, history)):
+        if file is None or file.exists():
+            with temporary_engine(url) as engine:
+                given.append(act(engine, tables))
+    return given
 
 
-def _mentions(settings: Settings, redaction: Redaction) -> int:
-    with _databases(settings) as databases:
-        return sum(mentions(engine, tables, redaction) for engine, tables in databases)
-
-
-def _redact(settings: Settings, redaction: Redaction) -> Mapping[str, Sequence[Key]]:
-    """Remove the address from what stays: other people's texts, the history of leads, notes."""
-    changed: dict[str, Sequence[Key]] = {}
-    with _databases(settings) as databases:
-        for engine, tables in databases:
-            changed |= redact(engine, tables, redaction)
-    return changed
-
-
-def _clear(settings: Settings) -> Iterator[str]:
+def _clear(settings: Settings) -> Sequence[str]:
     """Overwrite what SQLite keeps of deleted rows; names what could not be, because a program uses the file."""
-    with sole_owner(settings.database) as is_free, _databases(settings) as databases:
-        for engine, tables in databases:
-            # A running bot would have to wait for it, and with it the deliveries.
-            may_wait = tables is history or is_free or engine.dialect.name != "sqlite"
-            if not may_wait or not clear_free_space(engine):
-                name = Path(engine.url.database or "").name
-                yield f"{name}: its free space is overwritten when nothing uses it. Stop the bot and run it again."
+
+    def clear(engine: sa.Engine, tables: sa.MetaData) -> str:
+        # A running bot would have to wait for it, and with it the deliveries.
+        may_wait = tables is history or is_free or engine.dialect.name != "sqlite"
+        if may_wait and clear_free_space(engine):
+            return ""
+        name = Path(engine.url.database or "").name
+        return f"{name}: its free space is overwritten when nothing uses it. Stop the bot and run it again."
+
+    with sole_owner(settings.database) as is_free:
+        return list(filter(None, _in_databases(settings, clear)))
 
 
 def _unreached(settings: Settings, redaction: Redaction) -> Iterator[str]:
     """The files of the state folder that still have the address, and the places that no program can see."""
-    urls = (settings.database, settings.history_database)
-    databases = [url.database or "" for url in urls if url.get_backend_name() == "sqlite"]
-    searched = {Path(name + ending).resolve() for name in databases for ending in ("", "-wal", "-shm")}
+    databases = filter(None, (settings.database_file, settings.history_file))
+    searched = {Path(f"{file}{ending}").resolve() for file in databases for ending in ("", "-wal", "-shm")}
     for file in sorted(path for path in settings.state_dir.rglob("*") if path.is_file()):
         with contextlib.suppress(OSError):
             if file.resolve() not in searched and redaction.is_in(file):

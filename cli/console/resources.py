@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import getpass
-import re
 import sys
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
     from shared.settings import Settings, Workspace
     from shared.store import Store
     from shared.store.history import Records
-
-MENTION = re.compile(r"<#([^>]+)>")
 
 
 async def named_sequence(client: OutreachClient, name: str, *, command: tuple[str, ...]) -> Sequence:
@@ -208,11 +205,13 @@ async def with_channel_names(card: Card, directory: UserDirectory | None) -> Car
     """The card with channels as `#name`, or as ids where Slack doesn't tell, and never as Slack's markup."""
     from bot import blockkit
 
+    names = {channel: channel for channel in blockkit.channels_in(card)}
     if directory:
-        places = {channel: await directory.channel(channel) for channel in blockkit.channels_in(card)}
-        named = {channel: f"#{place.name}" for channel, place in places.items() if place and place.name}
-        card = blockkit.with_channel_names(card, named)
-    return blockkit.changed(card, lambda text: MENTION.sub(r"\1", text))
+        for channel in names:
+            place = await directory.channel(channel)
+            if place and place.name:
+                names[channel] = f"#{place.name}"
+    return blockkit.with_channel_names(card, names)
 
 
 @contextlib.asynccontextmanager

@@ -33,8 +33,8 @@ class Thresholds:
     From `healthy` on an inbox is healthy, below `bad` it is bad, between at risk.
     """
 
-    healthy: float = Field(default=80, ge=0, le=100, examples=[80])
-    bad: float = Field(default=60, ge=0, le=100, examples=[60])
+    healthy: float = Field(default=80, ge=0, le=100)
+    bad: float = Field(default=60, ge=0, le=100)
 
     def __post_init__(self) -> None:
         if self.bad > self.healthy:

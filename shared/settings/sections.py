@@ -36,8 +36,6 @@ def setting(default: Any, meaning: str = "", *, example: Any = None, variable: s
 
     A default is its own example, unless another is given.
     """
-    if example is None and isinstance(default, str | float | int) and default != "":
-        example = default
     extra: JsonDict = {"variable": variable}
     return Field(default, description=meaning, examples=[example], json_schema_extra=extra, **rest)
 
@@ -168,9 +166,9 @@ class DashboardSection(Section):
     """`[dashboard]`."""
 
     theme: of.Theme = setting(of.THEMES[0], example="night")
-    read_only: StrictBool = setting(False)
-    ascii: StrictBool = setting(False)
-    jitter: Annotated[float, Field(ge=0, le=0.5)] = setting(0.1)
+    read_only: StrictBool = False
+    ascii: StrictBool = False
+    jitter: Annotated[float, Field(ge=0, le=0.5)] = 0.1
     alarm_command: str = setting("", example="notify-send")
     slack_user: of.User | None = setting(
         None,
@@ -193,7 +191,7 @@ class RouteRule(Section):
     )
     sequence: str = setting("", example="Q3 founders")
     inbox: str = setting("", example="mail.example.com")
-    condensed: bool = setting(False)
+    condensed: bool = False
     mention: of.Mention = setting("", example="U0123456789")
     workspace: str = ""
     """Empty: every workspace."""
@@ -302,8 +300,8 @@ class AlertPolicy(Section):
 class RetentionSection(Section):
     """`[retention]`."""
 
-    texts_days: Annotated[int, Field(ge=1, le=3650)] = setting(30)
-    records_days: Annotated[int, Field(ge=7, le=3650)] = setting(90)
+    texts_days: Annotated[int, Field(ge=1, le=3650)] = 30
+    records_days: Annotated[int, Field(ge=7, le=3650)] = 90
 
     @model_validator(mode="after")
     def _texts_go_first(self) -> Self:

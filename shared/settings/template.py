@@ -34,7 +34,7 @@ def _table(
     """The keys of a table, then the tables in it; `brief`: the keys alone, which were explained before."""
     tables = {}
     for key, field in keys_of(model).items():
-        place, example = (*path, key), (field.examples or [None])[0]
+        place, example = (*path, key), _example(field)
         if table_model(field.annotation) or isinstance(example, Mapping):
             tables[place] = field, example
         elif example is not None:
@@ -58,6 +58,13 @@ def _table(
             live = all((*place, key) in VARIABLES for key in keys_of(inner))
             yield f"[{name}]\n" if live else f"# [{name}]"
             yield from _table(inner, place, values)
+
+
+def _example(field: FieldInfo) -> Any:
+    """The example of a setting; a default is its own, unless another is given."""
+    example = (field.examples or [None])[0]
+    is_plain = isinstance(field.default, str | float | int) and field.default != ""
+    return field.default if example is None and is_plain else example
 
 
 def _example_table(example: Mapping[str, Any], path: SettingPath) -> Iterator[str]:

@@ -107,12 +107,8 @@ def _lead_page(text: str) -> str:
     return text
 
 
-def _is_secret(text: str) -> bool:
-    return bool(text) and text.isascii() and text.isprintable() and " " not in text
-
-
 def _secret(value: SecretStr) -> SecretStr:
-    if not _is_secret(value.get_secret_value()):
+    if not re.fullmatch("[!-~]+", value.get_secret_value()):
         raise wrong("contains a space, a line break or an invalid character.", "Copy it again without them.")
     return value
 

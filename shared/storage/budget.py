@@ -13,7 +13,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -21,7 +20,7 @@ import sqlalchemy as sa
 from pydantic import TypeAdapter
 from sqlalchemy.engine import URL
 
-from shared.api.pace import DEFAULT_RATE, Act, BudgetState, LocalBudget, Pace, boot_time, closed
+from shared.api.pace import DEFAULT_RATE, Act, LocalBudget, Pace, boot_time, closed
 from shared.storage.database import long_statements, open_engine
 
 log = logging.getLogger("outreach_ops")
@@ -56,8 +55,8 @@ class SharedBudget(LocalBudget):
         super().__init__(rate)
         is_file = url.get_backend_name() == "sqlite"
         self._row = FileRow(url, key) if is_file else PostgreSQLRow(url, key)
-        self._alone = LocalBudget(rate / ALONE_SHARE)
-        self._alone_until: float | None = None
+        self._usual_interval = self._interval
+        self._alone_until = 0.0
         self._clock_ahead = 0.0
 
     async def __aenter__(self) -> Self:
@@ -74,21 +73,15 @@ class SharedBudget(LocalBudget):
     def now(self) -> float:
         return boot_time() + self._clock_ahead
 
-    def state(self) -> BudgetState:
-        """Implements `Pacer`; alone, it is the state of this process."""
-        if self._alone_until is None:
-            return super().state()
-        return replace(self._alone.state(), waiting=self._waiting)
-
     async def change(self, act: Act) -> float:
-        """Change the shared row, or the process's own, which has the interval of its share, while that can't be used."""
-        if self._alone_until is not None and time.monotonic() < self._alone_until:
-            return await self._alone.change(act)
-        was_alone = self._alone_until is not None
+        """Change the shared row, or what is known of it, at the interval of a share, while that can't be used."""
+        if time.monotonic() < self._alone_until:
+            return await super().change(act)
+        was_alone = self._interval != self._usual_interval
 
         def shared(row: Pace, now: float) -> tuple[Pace, float]:
             # What this process sent alone is not in the row.
-            return act(closed(row, now) if was_alone else row, now, self._interval)
+            return act(closed(row, now) if was_alone else row, now, self._usual_interval)
 
         try:
             loop = asyncio.get_running_loop()
@@ -96,10 +89,11 @@ class SharedBudget(LocalBudget):
         except RowUnusable as error:
             log.warning("no shared rate limit available. Continuing alone at a fifth of the rate: %s", error)
             if not was_alone:  # nothing is known of what others sent just now
-                await self._alone.change(lambda _row, now, _gap: (closed(Pace(), now), 0.0))
+                self._seen = closed(Pace(), self.now())
+            self._interval = ALONE_SHARE * self._usual_interval
             self._alone_until = time.monotonic() + ALONE_SECONDS
-            return await self._alone.change(act)
-        self._alone_until = None
+            return await super().change(act)
+        self._interval, self._alone_until = self._usual_interval, 0.0
         self._clock_ahead = now - boot_time()
         return wait
 
