@@ -74,6 +74,15 @@ class Screen:
             visible_screen_stack.set(app._background_screens)  # what is seen behind a dialog
             return app.screen._compositor.render_strips(app.size)
 
+    def ground(self, row: int) -> str:
+        """The name of the color at the beginning of a line."""
+        app = self._pilot.app
+        with app._context():
+            strip = app.screen._compositor.render_strips(app.size)[row]
+        colors = [style.bgcolor for _, style, _ in strip if style and style.bgcolor]
+        assert colors[0].triplet
+        return {NIGHT.alarm: "alarm", NIGHT.caution: "caution"}.get(colors[0].triplet.hex, "")
+
     async def press(self, *keys: str) -> None:
         # Each is shown for some seconds of the machine: a slow one would still show those of the keys before.
         app = self._pilot.app

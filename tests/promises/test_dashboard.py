@@ -153,6 +153,8 @@ async def test_replies_that_cannot_be_worked_on_say_why_and_what_a_lead_wrote_do
         await screen.press("3")
         await screen.until("No bot is running: cards in Slack change once it runs again.")
         await screen.until("c claim")
+        await screen.press("c")
+        await screen.until("none recorded")  # without a bot, none is known to be claimed
 
 
 KNOWN = '[dashboard]\nslack_user = "U0ANN00001"\n'
@@ -170,7 +172,13 @@ async def test_a_narrow_screen_tells_verdict_and_alarm(
         text = await screen.until("paused")
         assert re.match(r" *◆ 1 of \d+ domains paused", text.splitlines()[1])
         assert "1 alarm" in text.splitlines()[1]
+        assert screen.ground(1) == "alarm"
         assert re.search(r"(?m)^ *‖ +\S+ +paused", text), "the domain that can't send"
+        await screen.press("a")
+        await screen.until("✓ acknowl")
+        assert screen.ground(1) == "caution"
+        await screen.go_back()
+        assert screen.ground(0) == "caution"
 
 
 async def test_the_page_of_a_sequence_lists_its_own_changes_and_no_others(
