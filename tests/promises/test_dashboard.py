@@ -90,7 +90,7 @@ async def test_the_past_changes_nothing_by_key_or_command(account: Account, scre
     await screen.press("1", "p", "y")
     assert await account.sequences() == before
     assert not account.asked("PATCH")
-    await screen.press("escape")
+    await screen.press(*["right_square_bracket"] * 3)
     await screen.until("p pause")
 
 

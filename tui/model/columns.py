@@ -295,17 +295,17 @@ INBOXES = (
         sort=lambda x: below_all(x.inbox.health_score),
         right=True,
     ),
-    Column("trend", "Trend", 8, _trend, rank=4),
+    Column("trend", "Trend", 8, _trend, rank=3),
     Column("status", "Status", 9, _inbox_status, sort=lambda x: x.inbox.status or ""),
     number("limit", "Limit", lambda x: x.inbox.daily_limit, rank=1),
-    _count("Sent", "sends", rank=5),
-    _rate(*REPLY_RATE, rank=3),
+    _count("Sent", "sends", rank=4),
+    _rate(*REPLY_RATE, rank=2),
     Column(
         "why",
         "Why",
         24,
         lambda x, _: ((visible("; ".join(x.verdict.reasons)), TONE_INK[x.tone]),),
-        rank=6,
+        rank=5,
         grow=1,
     ),
 )
@@ -344,10 +344,10 @@ SEQUENCES = (
 )
 STATS_COUNTS = (
     _count("Sent", "sends"),
-    _count("Replies", "replies", rank=5),
+    _count("Replies", "replies", rank=3),
     _rate(*REPLY_RATE),
     _rate(*POSITIVE_RATE, rank=1),
-    _count("Meetings", "meetings", width=8, rank=3),
+    _count("Meetings", "meetings", width=8, rank=2),
 )
 
 
