@@ -35,6 +35,14 @@ LOOKS, LOOK_SECONDS = 60, 0.25
 """A running bot may be posting about the person: so often is looked whether it knows how that ended."""
 T = TypeVar("T")
 GONE = "message_not_found"
+_WORDS = {
+    "alerts": "alert",
+    "deliveries": "stored text",
+    "posts": "message",
+    "questions": "open confirmation",
+    "audit": "audit line",
+}
+"""The rows of the bot's tables, in words."""
 ELSEWHERE = (
     "Not reached: backups of the database, files of `import`, `export` and `report`, and the outreach service. Remove the "
     "lead there too (`outreach remove ADDRESS`), or its next event is stored again."
@@ -104,10 +112,10 @@ async def _forget(email: str, settings: Settings, options: Namespace) -> Result:
         facts=(Fact("Erased", _listed(traces)),),
     )
     rows = {
-        "alerts": len(traces.alerts),
-        "deliveries": len(traces.deliveries),
-        "messages": len(traces.posts),
-        "audit": len(traces.audit),
+        "alerts": len(traces.rows["alerts"]),
+        "deliveries": len(traces.rows["deliveries"]),
+        "messages": len(traces.rows["posts"]),
+        "audit": len(traces.rows["audit"]),
         "quoted": changed,
         "slack_messages_deleted": deleted,
         "slack_messages_left": left + shared + traces.on_their_way,
@@ -190,11 +198,7 @@ async def _delete_messages(own: Sequence[PostedMessage], settings: Settings) -> 
 
 
 def _listed(traces: Traces) -> str:
-    counts = {
-        "alert": traces.alerts,
-        "stored text": traces.deliveries,
-        "message": traces.posts,
-        "open confirmation": traces.questions,
-        "audit line": traces.audit,
-    }
-    return ", ".join(show_number(len(rows), word) for word, rows in counts.items() if rows) or "every mention"
+    counts = [
+        show_number(len(traces.rows[table]), word) for table, word in _WORDS.items() if traces.rows[table]
+    ]
+    return ", ".join(counts) or "every mention"

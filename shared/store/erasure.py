@@ -6,7 +6,7 @@ Texts go early and hashes late, because a hash is the only protection against a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -96,24 +96,24 @@ class PostedMessage:
     shared: bool
 
 
+_QUOTING = ((posts.c.note,), (deliveries.c.body,), (questions.c.data,), (audit.c.command, audit.c.result))
+"""The columns, table by table, that may quote a person."""
+_UNDER_WAY = {State.SENDING, State.UNCERTAIN}
+
+
 @frozen
 class Traces:
-    """The places of a person in the database, by the ids of rows; what merely quotes the address is redacted."""
+    """The places of a person in the database; what merely quotes the address is redacted."""
 
     email: str
-    alerts: tuple[str, ...] = ()
-    deliveries: tuple[int, ...] = ()
-    posts: tuple[int, ...] = ()
-    questions: tuple[str, ...] = ()
-    audit: tuple[int, ...] = ()
-    known: int = 0
-    """The number of workspaces in which the person is remembered as interested."""
+    rows: Mapping[str, Sequence[Any]]
+    """The keys of rows, by the name of their table; the person may be remembered as interested in several workspaces."""
     messages: tuple[PostedMessage, ...] = ()
     on_their_way: int = 0
     """The number of messages that may be in Slack, where the database doesn't yet know."""
 
     def __bool__(self) -> bool:
-        return any((self.alerts, self.deliveries, self.posts, self.questions, self.audit, self.known))
+        return any(self.rows.values())
 
 
 class Erasure(Repository):
@@ -124,45 +124,34 @@ class Erasure(Repository):
         """Find a person; reads every row with text, so it takes a while where the database is large."""
         email = address(email)
         own = tx.execute(sa.select(alerts.c.id, alerts.c.delivery_id).where(alerts.c.email == email)).all()
-        told = tuple(row.id for row in own)
+        told = [row.id for row in own]
         # By their address, or by the id of one of their alerts.
         redaction = Redaction(email, *told)
-
-        def naming(*texts: sa.Column[Any]) -> set[Any]:
-            return {key for (key,) in rows_with(tx.connection, redaction, *texts)}
-
-        noted = naming(posts.c.note)
+        rows: dict[str, set[Any]] = {}
+        for columns in _QUOTING:
+            quoting = rows_with(tx.connection, redaction, *columns)
+            rows[columns[0].table.name] = {key for (key,) in quoting}
+        noted, bodies = rows[posts.name], rows[deliveries.name]
         for some in portions(told):
             noted.update(tx.scalars(sa.select(posts.c.id).where(posts.c.alert_id.in_(some))))
         # Of the deliveries that quote the person in another's alert, only the address is removed.
-        bodies = naming(deliveries.c.body)
         for some in portions(sorted(bodies)):
             bodies -= {*tx.scalars(sa.select(alerts.c.delivery_id).where(alerts.c.delivery_id.in_(some)))}
-        remembered = sa.select(sa.func.count()).where(known_leads.c.lead == lead_key(email))
+        bodies.update(row.delivery_id for row in own)
+        remembered = sa.select(known_leads.c.lead).where(known_leads.c.lead == lead_key(email))
+        rows |= {alerts.name: {*told}, known_leads.name: {*tx.scalars(remembered)}}
+        own_posts = _posts(tx, noted)
         return Traces(
             email=email,
-            alerts=told,
-            deliveries=tuple(sorted(bodies.union(row.delivery_id for row in own))),
-            posts=tuple(sorted(noted)),
-            questions=tuple(sorted(naming(questions.c.data))),
-            audit=tuple(sorted(naming(audit.c.command, audit.c.result))),
-            known=tx.scalar(remembered) or 0,
-            messages=_messages(tx, noted),
-            on_their_way=_on_their_way(tx, noted),
+            rows={name: sorted(keys) for name, keys in rows.items()},
+            messages=_messages(tx, own_posts),
+            on_their_way=sum(row.state in _UNDER_WAY and not row.ts for row in own_posts),
         )
 
     async def erase(self, traces: Traces) -> None:
         """Erase it in portions; doing it again after a crash finishes it."""
-        steps: tuple[tuple[Any, Sequence[Any]], ...] = (
-            (_erase_posts, traces.posts),
-            (partial(_delete, alerts.c.id), traces.alerts),
-            (_erase_bodies, traces.deliveries),
-            (partial(_delete, questions.c.id), traces.questions),
-            (_erase_lines, traces.audit),
-            (partial(_delete, known_leads.c.lead), [lead_key(traces.email)]),
-        )
-        for erase, ids in steps:
-            for some in portions(ids):
+        for name, erase in _ERASED.items():
+            for some in portions(traces.rows[name]):
                 await self.database.write(partial(erase, ids=some))
 
     @writes
@@ -198,21 +187,28 @@ def _erase_lines(tx: Transaction, ids: Sequence[int]) -> None:
     tx.update(audit, audit.c.id.in_(ids), command=REDACTED, result=REDACTED)
 
 
-def _messages(tx: Transaction, ids: Collection[int]) -> tuple[PostedMessage, ...]:
+_ERASED: Mapping[str, Callable[..., None]] = {
+    posts.name: _erase_posts,
+    alerts.name: partial(_delete, alerts.c.id),
+    deliveries.name: _erase_bodies,
+    questions.name: partial(_delete, questions.c.id),
+    audit.name: _erase_lines,
+    known_leads.name: partial(_delete, known_leads.c.lead),
+}
+"""The functions that erase rows, table by table, in this order."""
+
+
+def _posts(tx: Transaction, ids: Collection[int]) -> Sequence[sa.Row[Any]]:
+    c = posts.c
+    query = sa.select(c.channel, c.ts, c.state)
+    return [row for some in portions(sorted(ids)) for row in tx.execute(query.where(c.id.in_(some)))]
+
+
+def _messages(tx: Transaction, own_posts: Sequence[sa.Row[Any]]) -> tuple[PostedMessage, ...]:
     """The messages in Slack that these posts are, or have a part in."""
-    c, ours = posts.c, Counter[tuple[str, str]]()
-    for some in portions(sorted(ids)):
-        own = tx.execute(sa.select(c.channel, c.ts).where(c.id.in_(some), c.ts != ""))
-        ours.update((row.channel, row.ts) for row in own)
-    posted: list[PostedMessage] = []
+    c, posted = posts.c, list[PostedMessage]()
+    ours = Counter((row.channel, row.ts) for row in own_posts if row.ts)
     for (channel, ts), number in sorted(ours.items()):
         there = tx.scalar(sa.select(sa.func.count()).where(c.channel == channel, c.ts == ts)) or 0
         posted.append(PostedMessage(channel=channel, ts=ts, shared=there > number))
     return tuple(posted)
-
-
-def _on_their_way(tx: Transaction, ids: Collection[int]) -> int:
-    """The number of these posts that were handed to Slack, without a known end."""
-    is_open = posts.c.state.in_((State.SENDING, State.UNCERTAIN)) & (posts.c.ts == "")
-    query = sa.select(sa.func.count()).where(is_open)
-    return sum(tx.scalar(query.where(posts.c.id.in_(some))) or 0 for some in portions(sorted(ids)))

@@ -109,8 +109,8 @@ async def test_a_note_that_names_an_alert_of_the_person_is_erased_and_no_other(
 ) -> None:
     await arrive(store, interested(1), interested(2))
     await post_all(store, clock)
-    (own,) = (await store.erasure.find(ADDRESS)).alerts
-    (other,) = (await store.erasure.find("ada2@acme.example")).alerts
+    (own,) = (await store.erasure.find(ADDRESS)).rows["alerts"]
+    (other,) = (await store.erasure.find("ada2@acme.example")).rows["alerts"]
     # The id of one alert may be the beginning of another's.
     for name, alert in (("own", own), ("longer", f"{own}0"), ("other", other)):
         text = json.dumps({"button": f"claim {alert}"})
