@@ -21,6 +21,7 @@ from shared.commands import COMMANDS, Invocation, invocation, parse
 from shared.commands.base import Act, Arguments
 from shared.commands.undo import UndoChange
 from shared.domain.card import Action, Button, Card, Column, Fact, Row, Table, Tone, Typed
+from shared.domain.reply_states import ACK
 from shared.frozen import frozen
 from shared.text.formats import show_number
 from shared.text.sanitize import visible, visible_lines
@@ -34,7 +35,6 @@ CLAIMING = frozenset(
     }
 )
 """The acts on replies; `mail` is `Claim & reply`."""
-ACK = "ack"
 ASSIGN = "assign"
 LEAD, DETAILS = "lead", "details"
 LOOKS = frozenset({LEAD, DETAILS})

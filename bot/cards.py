@@ -24,7 +24,6 @@ from pydantic_core import to_json
 
 from bot import blockkit
 from bot.blockkit import (
-    ACK,
     DETAILS,
     LEAD,
     LOOKS,
@@ -50,7 +49,7 @@ from shared.domain.dns_facts import advice_of, change_of, headline
 from shared.domain.event_kinds import DNS, kind_of
 from shared.domain.health import Thresholds, verdict
 from shared.domain.paused_domains import advice, pause_reason
-from shared.domain.reply_states import AFTER, State
+from shared.domain.reply_states import ACK, AFTER, State
 from shared.domain.wall_clock import moment
 from shared.domain_health.report import CheckReport, Code, DomainChange, DomainReport, Value, decode, encode
 from shared.frozen import frozen

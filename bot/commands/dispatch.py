@@ -17,7 +17,6 @@ from datetime import UTC, datetime, timedelta, tzinfo
 import structlog
 
 from bot.blockkit import (
-    ACK,
     ALERT,
     ASSIGN,
     CLAIMING,
@@ -63,10 +62,10 @@ from shared.commands.replies import PAGE, Replies, find_replies
 from shared.commands.run import CommandContext, carry_out, read_question, run, write_question
 from shared.domain.alert import Alert
 from shared.domain.card import Action, Button, Card, Fact, Tone, Typed
-from shared.domain.reply_states import AFTER, HOW, TAKES, State, states_for
+from shared.domain.reply_states import ACK, AFTER, HOW, TAKES, State, states_for
 from shared.domain.wall_clock import moment
 from shared.frozen import frozen
-from shared.records.audit import Actor, AuditEntry
+from shared.records.audit import Actor
 from shared.settings import CLAIM, UnknownWorkspace
 from shared.store import Store
 from shared.store.alerts import Trace
@@ -177,6 +176,8 @@ class AlertActions:
             instead_of=asked.instead_of if of_colleague else alert.claimed_by,
             person=owner,
             trace=trace if is_told else None,
+            line=replace(asked, verb=verb, then=None, instead_of="", person=whom and f"@{whom}").line,
+            about=lead_of(alert),
         )
         if change is None:
             return Answer(card=GONE, settles=True)
@@ -185,8 +186,7 @@ class AlertActions:
         if not change.changed:
             settles = settles and (opens or verb == ASSIGN)
             return Answer(card=unchanged_card(change.alert, actor), on_card=opens, settles=settles)
-        line = replace(asked, verb=verb, then=None, instead_of="", person=whom and f"@{whom}").line
-        await self._record(line, change.alert, actor, result=lead_of(alert))
+        self.changed()
         card = replace(card, facts=snooze_end(change.alert))
         if verb in {"claim", "takeover"}:  # away from the card: the address to write to, and what comes next
             claimed = self.cards.on_card(change.alert)
@@ -196,22 +196,17 @@ class AlertActions:
             card = replace(card, tone=Tone.GOOD, details=whole.details, buttons=tuple(buttons))
         return Answer(card=card, on_card=True, noted=is_told, settles=settles)
 
-    async def _record(self, line: str, alert: Alert, actor: Actor, *, result: str) -> None:
-        self.changed()
-        at = moment(self.store.database.clock())
-        entry = AuditEntry(at=at, actor=actor, workspace=alert.workspace, command=line, result=result)
-        await self.store.records.record(entry)
-
     async def _acknowledge(self, alert: Alert, actor: Actor) -> Answer:
         """Put the person's name on the card of a paused domain, unless it has one."""
-        acknowledged = await self.store.alerts.acknowledge(alert.id, actor)
+        line = f"{ACK} {alert.id}"
+        acknowledged = await self.store.alerts.act(alert.id, ACK, actor, line=line, about=alert.domain)
         if acknowledged is None:
             return Answer(card=GONE)
-        row, title = acknowledged.alert, f"{acknowledged.alert.domain} has recovered"
+        row, title = acknowledged.alert, f"{alert.domain} has recovered"
         if row.acked_at is not None:
             title = f"@{row.acked_name} acknowledged {row.domain}"
         if acknowledged.changed:
-            await self._record(f"{ACK} {row.id}", row, actor, result=row.domain)
+            self.changed()
         return Answer(card=Card(title, tone=Tone.GOOD), on_card=acknowledged.changed)
 
     async def place_for(self, person: Person, alert: Alert) -> tuple[str, str]:

@@ -11,12 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from bot.blockkit import ACK, OnAlert, is_user
+from bot.blockkit import OnAlert, is_user
 from bot.cards import LABELS, PLAIN_CARDS, CardSettings, about, reply_card, span, write_note
 from bot.delivery import Routes
 from shared.commands.replies import Replies
 from shared.domain.alert import Alert
 from shared.domain.card import Button, Card, Tone
+from shared.domain.reply_states import ACK
 from shared.frozen import frozen
 from shared.settings.sections import AlertPolicy
 from shared.store import Store

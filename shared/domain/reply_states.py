@@ -21,6 +21,8 @@ class State(StrEnum):
     """It was marked done, or closed as not interested."""
 
 
+ACK = "ack"
+"""The act by which a person puts their name on a paused domain."""
 AFTER: Mapping[State, Mapping[str, State]] = {
     State.UNCLAIMED: {
         "mail": State.CLAIMED,
@@ -97,5 +99,5 @@ def state_of(*, is_done: bool, is_claimed: bool, is_snoozed: bool) -> State:
 
 
 def states_for(act: str) -> frozenset[State]:
-    """The states in which an act is possible."""
-    return frozenset(state for state, acts in AFTER.items() if act in acts)
+    """The states in which an act is possible; the incident that a person acknowledges is a reply in none."""
+    return frozenset(state for state, acts in AFTER.items() if act in acts or act == ACK)

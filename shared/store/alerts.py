@@ -22,12 +22,13 @@ import sqlalchemy as sa
 from shared.domain.alert import Alert
 from shared.domain.dns_facts import in_dns
 from shared.domain.event_kinds import ACKNOWLEDGED, CLAIMABLE, DNS, INTERESTED, PAUSED
-from shared.domain.reply_states import State, states_for
-from shared.domain.wall_clock import DAY
+from shared.domain.reply_states import ACK, State, states_for
+from shared.domain.wall_clock import DAY, moment
 from shared.frozen import frozen
 from shared.guardrails.rule import subject_key
-from shared.records.audit import Actor
+from shared.records.audit import Actor, AuditEntry
 from shared.store import facts, jobs, messages
+from shared.store.audit import add_entry
 from shared.store.db.engine import Repository, Transaction, method, portions, reads, writes
 from shared.store.db.schema import alerts, deliveries, literal, posts
 from shared.store.facts import TIMES
@@ -237,11 +238,14 @@ class Alerts(Repository):
         instead_of: str = "",
         person: Actor | None = None,
         trace: WriteTrace | None = None,
+        line: str = "",
+        about: str = "",
     ) -> AlertChange | None:
         """Do what a person does with an alert, if its state allows it; None if it doesn't exist.
 
         `until`: the end of a snooze, or the time of a reminder. `person`: to whom it is assigned. A colleague's
-        alert is changed only if the colleague is `instead_of`: whoever was faster keeps what they did.
+        alert is changed only if the colleague is `instead_of`: whoever was faster keeps what they did. `line` and
+        `about` are the words of its entry in the audit.
         """
         owner = person or actor
         taken = (_c.claimed_by == instead_of) & (_c.claimed_by != _key(owner))
@@ -250,32 +254,31 @@ class Alerts(Repository):
             "assign": taken,
             "reopen": sa.true(),
             "wake": _c.snoozed_until.is_not(None),  # nobody loses anything, and there may be no reminder
+            ACK: _c.kind.in_(ACKNOWLEDGED) & _c.acked_at.is_(None) & _c.recovered_at.is_(None),
         }
         mine = _c.claimed_by.in_(("", _key(actor), instead_of))
-        which = sa.or_(*(IN_STATE[state] for state in states_for(verb))) & whose.get(verb, mine)
-        values = _values(tx, verb, actor, owner=owner, until=until, reason=reason)
+        allowed = sa.or_(*(IN_STATE[state] for state in states_for(verb)))
+        which = (_c.id == alert) & allowed & whose.get(verb, mine)
         before = find(tx, alert) if trace else None
-        changed = _change(tx, alert, which, values)
+        values = _values(tx, verb, actor, owner=owner, until=until, reason=reason)
+        changed = tx.update(alerts, which, **values) > 0
         after = find(tx, alert)
-        if after is None:
-            return None
-        if changed:
-            # What quiet hours hold and nobody needs any more: whose turn it was, that it isn't done.
-            moot = [TURN] * (after.waiting_since is None) + [UNFINISHED] * (after.state is State.DONE)
-            held = (posts.c.alert_id == alert) & posts.c.kind.in_(moot) & (posts.c.state == PostState.HELD)
-            tx.delete(posts, held)
-        if changed and trace and before:
+        if after is None or not changed:
+            return AlertChange(alert=after, changed=False) if after else None
+        # The person sees it before all others.
+        messages.repaint(tx, [alert], clicked=True)
+        jobs.put(tx, REMIND, alert, how="sooner")
+        # What quiet hours hold and nobody needs any more: whose turn it was, that it isn't done.
+        moot = [TURN] * (after.waiting_since is None) + [UNFINISHED] * (after.state is State.DONE)
+        held = (posts.c.alert_id == alert) & posts.c.kind.in_(moot) & (posts.c.state == PostState.HELD)
+        tx.delete(posts, held)
+        if trace and before:
             _leave(tx, before, trace(before))
-        return AlertChange(alert=after, changed=changed)
-
-    @writes
-    def acknowledge(self, tx: Transaction, alert: str, actor: Actor) -> AlertChange | None:
-        """Put a person's name on a paused domain unless it has one; None if the paused domain doesn't exist."""
-        free = _c.kind.in_(ACKNOWLEDGED) & _c.acked_at.is_(None) & _c.recovered_at.is_(None)
-        values = {"acked_name": actor.name, "acked_at": tx.now, "ack_due_at": None}
-        changed = _change(tx, alert, free, values)
-        row = find(tx, alert)
-        return AlertChange(alert=row, changed=changed) if row and row.kind in ACKNOWLEDGED else None
+        if line:
+            at, workspace = moment(tx.now), after.workspace
+            entry = AuditEntry(at=at, actor=actor, workspace=workspace, command=line, result=about)
+            add_entry(tx, entry)
+        return AlertChange(alert=after, changed=True)
 
     @writes
     def expect_visit(self, tx: Transaction, alert: str, actor: Actor) -> bool:
@@ -387,15 +390,6 @@ class Alerts(Repository):
                 update_subject(tx, row.id, MOVED, recovered=True)
 
 
-def _change(tx: Transaction, alert: str, which: sa.ColumnElement[bool], values: Mapping[str, Any]) -> bool:
-    """Change an alert for a person, who sees it before all others, if it is one of these."""
-    if not tx.update(alerts, (_c.id == alert) & which, **values):
-        return False
-    messages.repaint(tx, [alert], clicked=True)
-    jobs.put(tx, REMIND, alert, how="sooner")
-    return True
-
-
 def _values(
     tx: Transaction, verb: str, actor: Actor, *, owner: Actor, until: float, reason: str
 ) -> dict[str, Any]:
@@ -453,6 +447,7 @@ def _values(
         "done": handled,
         "dismiss": handled,
         "reopen": reopened,
+        ACK: {"acked_name": actor.name, "acked_at": tx.now, "ack_due_at": None},
     }
     return values[verb]
 

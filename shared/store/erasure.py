@@ -200,8 +200,10 @@ _ERASED: Mapping[str, Callable[..., None]] = {
 
 def _posts(tx: Transaction, ids: Collection[int]) -> Sequence[sa.Row[Any]]:
     c = posts.c
-    query = sa.select(c.channel, c.ts, c.state)
-    return [row for some in portions(sorted(ids)) for row in tx.execute(query.where(c.id.in_(some)))]
+    rows: list[sa.Row[Any]] = []
+    for some in portions(sorted(ids)):
+        rows += tx.execute(sa.select(c.channel, c.ts, c.state).where(c.id.in_(some)))
+    return rows
 
 
 def _messages(tx: Transaction, own_posts: Sequence[sa.Row[Any]]) -> tuple[PostedMessage, ...]:
