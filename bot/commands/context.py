@@ -176,8 +176,8 @@ class Caller(Standing):
         contexts, directory, viewer = self.access.contexts, self.access.directory, self.viewer
 
         async def permalink(alert: str) -> str:
-            place = await contexts.store.alerts.message(alert)
-            return await directory.permalink(*place) if place else ""
+            posted = [place for place in (await contexts.store.alerts.cards(alert)).items() if place[1]]
+            return await directory.permalink(*posted[0]) if posted else ""
 
         return replace(
             contexts.at(contexts.workspace(workspace, channel=self.channel), self.actor),

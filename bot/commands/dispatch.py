@@ -213,7 +213,7 @@ class AlertActions:
         """The channel with a card of the alert that a person can read, or why they can't be given it."""
         if reason := never(person):
             return "", reason
-        cards = await self.store.alerts.channels(alert.id)
+        cards = await self.store.alerts.cards(alert.id)
         viewer = Viewer(user=person.id)
         readable = [channel for channel in cards if await self.access.directory.sees(channel, viewer)]
         for channel in readable:

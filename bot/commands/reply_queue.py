@@ -107,7 +107,7 @@ class SlackReplyQueue:
         person = await self._directory.find(self._user)
         # A channel with the reply's card in which the person may act.
         channel, refusal = await self._actions.place_for(person, alert)
-        if not await self._store.alerts.channels(alert.id):  # not posted yet
+        if not await self._store.alerts.cards(alert.id):  # not posted yet
             refusal = (await self.permission()).refusal
         if refusal:
             return Change(card=replace(_UNCHANGED, text=(refusal,)))

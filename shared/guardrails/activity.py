@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from shared.domain.wall_clock import DAY
 from shared.guardrails.rule import EVENT_OF, Metric, Scope, subject_key
@@ -84,21 +84,21 @@ class Daily:
         return self.values[metric][place - 1] if place > first else 0
 
 
-class Scores:
-    """A health score over time: it holds from one reading to the next."""
+class Course(Generic[T]):
+    """A value over time, like a health score: it holds from one reading to the next."""
 
     __slots__ = ("times", "values")
 
     def __init__(self) -> None:
-        self.times, self.values = array("d"), array("d")
+        self.times, self.values = array("d"), list[T]()
 
-    def add(self, at: float, value: float) -> None:
+    def add(self, at: float, value: T) -> None:
         place = bisect_right(self.times, at)
         if not place or self.values[place - 1] != value:
             self.times.insert(place, at)
             self.values.insert(place, value)
 
-    def at(self, when: float) -> float | None:
+    def at(self, when: float) -> T | None:
         place = bisect_right(self.times, when)
         return self.values[place - 1] if place else None
 
@@ -114,8 +114,8 @@ class Activity:
         self._times = defaultdict(lambda: defaultdict(list))
         self._counts: dict[Scope, defaultdict[str, Daily]]
         self._counts = {Scope.SEQUENCE: defaultdict(Daily), Scope.INBOX: defaultdict(Daily)}
-        self._scores = defaultdict[str, Scores](Scores)
-        self._broken: list[tuple[float, Mapping[str, Collection[str]]]] = []
+        self._scores = defaultdict[str, Course[float]](Course)
+        self._broken = Course[Mapping[str, Collection[str]]]()
         self._keys: dict[str, str] = {}
         self._cache: dict[object, Any] = {}
         self._now = 0.0
@@ -157,13 +157,12 @@ class Activity:
     def saw_broken(self, at: float, broken: Mapping[str, Collection[str]]) -> None:
         """Take in which domains' DNS is broken, with the checks that say so; the others' isn't. `at` only grows."""
         now = {self._key(Scope.DOMAIN, domain): frozenset(checks) for domain, checks in broken.items()}
-        if now != self.broken(at=at):
-            self._broken.append((at, now))
+        if now or self._broken.times:
+            self._broken.add(at, now)
 
     def broken(self, *, at: float) -> Mapping[str, Collection[str]]:
         """The domains whose DNS was broken then, and the checks that said so."""
-        place = bisect_right(self._broken, at, key=lambda state: state[0])
-        return self._broken[place - 1][1] if place else {}
+        return self._broken.at(at) or {}
 
     def look_at(self, now: float) -> None:
         """Forget the counts that were computed for another moment."""
@@ -244,7 +243,7 @@ class Activity:
         if metric is Metric.HEALTH:
             return min((one.times[0] for one in self._scores.values()), default=NEVER)
         if metric is Metric.DNS:
-            return self._broken[0][0] if self._broken else NEVER
+            return min(self._broken.times, default=NEVER)
         days = (one.days[0] * DAY for by_key in self._counts.values() for one in by_key.values())
         return min(days, default=NEVER)
 

@@ -332,9 +332,7 @@ def _follow(
 
 
 def _start(row: sa.Row[tuple[object, ...]]) -> ProblemStart:
-    return ProblemStart(
-        key=row.key, kind=row.kind, since=row.since, kind_since=row.kind_since, is_older=row.is_older
-    )
+    return ProblemStart(**{field.name: getattr(row, field.name) for field in fields(ProblemStart)})
 
 
 def _continued(before: ProblemStart, problem: ProblemStart, *, now: float) -> ProblemStart:

@@ -169,11 +169,10 @@ def count_unclaimed(tx: Transaction, workspace: str) -> tuple[int, float | None]
 
 
 def _cards_of(alert: str) -> sa.Select[Any]:
-    """The channels with a card of an alert, the first first, each with its workspace and the newest version."""
-    newest = sa.func.max(posts.c.version).label("version")
-    cards = sa.select(posts.c.channel, posts.c.workspace, newest).where(
-        posts.c.alert_id == alert, posts.c.kind == ALERT
-    )
+    """The channels with a card of an alert, the first first, each with its workspace, newest version and `ts`."""
+    newest = (sa.func.max(posts.c[name]).label(name) for name in ("version", "ts"))
+    cards = sa.select(posts.c.channel, posts.c.workspace, *newest)
+    cards = cards.where(posts.c.alert_id == alert, posts.c.kind == ALERT)
     return cards.group_by(posts.c.channel, posts.c.workspace).order_by(sa.func.min(posts.c.id))
 
 
@@ -300,17 +299,9 @@ class Alerts(Repository):
         return find(tx, names[0]) if len(names) == 1 else None
 
     @reads
-    def channels(self, tx: Transaction, alert: str) -> Sequence[str]:
-        """The channels that have a card of an alert, posted or planned, the first first."""
-        return tx.scalars(_cards_of(alert)).all()
-
-    @reads
-    def message(self, tx: Transaction, alert: str) -> tuple[str, str] | None:
-        """The channel and `ts` of an alert's first message; None before it is posted."""
-        posted = (posts.c.alert_id == alert) & (posts.c.ts != "") & (posts.c.kind == ALERT)
-        query = sa.select(posts.c.channel, posts.c.ts).where(posted).order_by(posts.c.id)
-        row = tx.execute(query.limit(1)).one_or_none()
-        return row and (row.channel, row.ts)
+    def cards(self, tx: Transaction, alert: str) -> Mapping[str, str]:
+        """The channels that have a card of an alert, the first first, with its `ts`, which is empty until it is posted."""
+        return {card.channel: card.ts for card in tx.execute(_cards_of(alert))}
 
     @reads
     def standings(self, tx: Transaction, workspace: str, *, most: int) -> tuple[int, Sequence[Alert]]:

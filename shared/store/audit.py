@@ -108,8 +108,8 @@ class AuditLog(Repository):
         """The newest change of a person that is not undone: one that was not overtaken, if there is one."""
         who = _c.actor_id == actor.id if actor.id else (_c.actor_id == "") & (_c.actor_name == actor.name)
         recent = (_c.workspace == workspace) & (_c.at >= since.timestamp()) & _CHANGES & _UNDOABLE & _COUNTS
-        newest = sa.select(audit).where(recent, who).order_by(_c.at.desc(), _c.id.desc()).limit(1)
-        row = tx.execute(newest.where(_c.overtaken_by == "")).first() or tx.execute(newest).first()
+        order = (_c.overtaken_by != "", _c.at.desc(), _c.id.desc())
+        row = tx.execute(sa.select(audit).where(recent, who).order_by(*order).limit(1)).first()
         return None if row is None else entry_of(row)
 
     @reads
