@@ -170,9 +170,9 @@ class History:
         """
         which = _series_of(workspace, kind) & (series.c.key == key)
         held = connection.execute(_held(which, start)).all()
-        first = [Sample(at=start, value=value, low=value, high=value) for _key, value in held]
+        first = [Sample(at=start, value=value) for _key, value in held]
         moved = connection.execute(_moved(which, start, end, points))
-        later = [Sample(at=moment(at), value=value, low=low, high=high) for _, at, value, low, high in moved]
+        later = [Sample(at=moment(at), value=value) for _key, at, value in moved]
         return (*first, *later)
 
     @_reading
@@ -187,9 +187,7 @@ class History:
         step = (end - start).total_seconds() / points
         once: dict[float | None, float | None] = {}  # equal values kept once: there are a hundred thousand
 
-        def course(
-            held: float | None, moved: Iterable[sa.Row[str, int, float, float, float]]
-        ) -> tuple[float, ...]:
+        def course(held: float | None, moved: Iterable[sa.Row[str, int, float]]) -> tuple[float, ...]:
             values = [held] * points
             for row in moved:
                 first = max(0, math.ceil((row.at - start.timestamp()) / step) - 1)
@@ -361,25 +359,17 @@ def _held(which: sa.ColumnElement[bool], start: datetime) -> sa.Select[str, floa
 
 def _moved(
     which: sa.ColumnElement[bool], start: datetime, end: datetime, points: int
-) -> sa.Select[str, int, float, float, float]:
-    """The last sample of each bucket with the extremes in it: the database thins, however much a service sends."""
+) -> sa.Select[str, int, float]:
+    """The last sample of each bucket: the database thins, however much a service sends."""
     first, last = int(start.timestamp()), int(end.timestamp())
     bucket = (samples.c.at - first) // max((last - first) // points, 1)
     per_bucket = (samples.c.series_id, bucket)
     rank = sa.func.row_number().over(partition_by=per_bucket, order_by=samples.c.at.desc())
     ranked = (
-        sa.select(
-            series.c.key,
-            samples.c.at,
-            samples.c.value,
-            sa.func.min(samples.c.value).over(partition_by=per_bucket).label("low"),
-            sa.func.max(samples.c.value).over(partition_by=per_bucket).label("high"),
-            rank.label("rank"),
-        )
+        sa.select(series.c.key, samples.c.at, samples.c.value, rank.label("rank"))
         .select_from(sa.join(samples, series, samples.c.series_id == series.c.id))
         .where(which, samples.c.at >= first, samples.c.at <= last)
         .subquery()
     )
     c = ranked.c
-    columns = sa.select(c.key, c.at, c.value, c.low, c.high)
-    return columns.where(c.rank == 1).order_by(c.key, c.at)
+    return sa.select(c.key, c.at, c.value).where(c.rank == 1).order_by(c.key, c.at)

@@ -149,12 +149,10 @@ class HistoryUnavailable(Exception):
 
 @frozen
 class Sample:
-    """A health score that held from `at` on; `low` and `high` are the extremes until the next sample."""
+    """A health score that held from `at` on."""
 
     at: datetime
     value: float | None
-    low: float | None
-    high: float | None
 
 
 @frozen

@@ -169,7 +169,6 @@ class Post:
     ts: str
     version: int
     attempts: int
-    lookups: int
     tried_until: float | None
     created_at: float
     refusals: int = 0

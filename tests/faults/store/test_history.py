@@ -62,16 +62,14 @@ async def values(history: History, *, points: int = 10_000) -> list[float | None
     return [sample.value for sample in health]
 
 
-async def test_health_begins_with_the_value_at_its_start_and_keeps_its_extremes(history: History) -> None:
+async def test_health_begins_with_the_value_at_its_start_and_is_thinned(history: History) -> None:
     for minute in range(60):
         at = NOW + timedelta(minutes=minute)
         await history.add(snapshot(at, score=minute % 10), now=at)
     about = {"kind": "inbox", "key": "a@x.com"}
     thinned = await history.health("acme", **about, start=NOW, end=NOW + HOUR, points=6)
     assert len(thinned) <= 7
-    # A score that fell for a minute is the one to see, so that a thinned course keeps its extremes.
-    assert {sample.high for sample in thinned[:-1]} == {9}
-    assert min(sample.low or 0 for sample in thinned) == 0
+    assert {sample.value for sample in thinned[:-1]} == {9}
     later = await history.health("acme", **about, start=NOW + DAY, end=NOW + 2 * DAY, points=6)
     assert [(sample.at, sample.value) for sample in later] == [(NOW + DAY, 9)]
     assert await history.domains_known_from("acme", end=NOW) == {"x.com": NOW}

@@ -329,9 +329,7 @@ def test_the_report_is_whole(snapshot: SnapshotAssertion) -> None:
 
 def test_health_over_time_is_drawn_with_its_gaps(snapshot: SnapshotAssertion) -> None:
     values = (None, 95.0, 64.0, None, 0.0, 100.0, 79.0, 88.0)
-    samples = [
-        Sample(at=NOW - (8 - n) * HOUR, value=value, low=None, high=None) for n, value in enumerate(values)
-    ]
+    samples = [Sample(at=NOW - (8 - n) * HOUR, value=value) for n, value in enumerate(values)]
     for name, covered in {"all": (), "half": ((NOW - 6 * HOUR, NOW - 3 * HOUR), (NOW - HOUR, NOW))}.items():
         course = course_of(samples, start=NOW - DAY, end=NOW, points=24, covered=covered, thresholds=DEFAULT)
         assert course
@@ -343,7 +341,7 @@ def test_health_over_time_is_drawn_with_its_gaps(snapshot: SnapshotAssertion) ->
     spans = [(NOW - 9 * HOUR, NOW - 8 * HOUR), (NOW - 4.5 * HOUR, NOW)]
     for first, start in ((7, 5), (0.1, 1 / 6)):
         at = NOW - first * HOUR
-        sample = Sample(at=at, value=64.0, low=None, high=None)
+        sample = Sample(at=at, value=64.0)
         course = course_of([sample], covered=spans, **given)
         assert course
         assert course.start == NOW - start * HOUR
