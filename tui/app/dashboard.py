@@ -557,7 +557,7 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     @on(Worker.StateChanged)
     def _worker_ended(self, event: Worker.StateChanged) -> None:
-        if event.state is WorkerState.ERROR and event.worker.error:
+        if event.state is WorkerState.ERROR:
             logger.error("a worker failed", exc_info=event.worker.error)
             self.toast("Internal error. Details are in the log.", severity="error")
 

@@ -195,7 +195,7 @@ def score_bar(score: float | None, width: int, thresholds: Thresholds) -> Sequen
     tone, _, _ = by_score(score, thresholds=thresholds)
     if score is None:
         return (*bar(None, width - 5, Ink.FAINT), ("    –", Ink.UNKNOWN))
-    number = f"{score:g}"[:4] if score < 100 else "100"
+    number = f"{score:g}"[:4]
     ink = Ink.TEXT if tone is Tone.GOOD else TONE_INK[tone]
     return (*bar(score / 100, width - 5, TONE_INK[tone]), (f"{number:>5}", ink))
 
