@@ -190,7 +190,7 @@ def lanes_of(
     read: Sequence[Span],
     thresholds: Thresholds = DEFAULT,
 ) -> tuple[Lane, ...]:
-    """Lanes of the domains from how `inboxes` stood at the end; `transitions` are those between, the newest first.
+    """Lanes of the domains from how `inboxes` stood at the end; `transitions` are theirs until then, the newest first.
 
     `known_from`: since when the history has each domain. `read`: the times in which the service was read.
     """
@@ -208,8 +208,7 @@ def lanes_of(
     # The present is known, the past only by its changes: undoing them one by one leads back.
     # How each domain stood, the newest first: until when, and how many of its inboxes.
     stood = {domain: [(end, *_domain_state(counted))] for domain, counted in counts.items()}
-    past = (change for change in transitions if change.kind == "inbox" and change.at <= end)
-    for at, changes in groupby(past, key=lambda one: one.at):
+    for at, changes in groupby(transitions, key=lambda one: one.at):
         if at <= start:
             break
         moved = set()

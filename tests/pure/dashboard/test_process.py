@@ -15,6 +15,7 @@ from tui.system.process import logging_to, tuned_gc
 def test_full_collections_are_rare_while_it_runs_alone() -> None:
     before = gc.get_threshold(), sys.getswitchinterval(), gc.get_freeze_count()
     gc.disable()
+    gc.unfreeze()
     with tuned_gc():
         assert gc.isenabled()
         assert gc.get_threshold() == (2_000, 20, 1_000)
