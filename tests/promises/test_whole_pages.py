@@ -86,7 +86,6 @@ SCRIPTS: Mapping[str, tuple[Mapping[str, Any], str]] = {
         # GET /inboxes
         = late: 3 min ago
         1
-        enter
         """,
     ),
     "workspaces": (
