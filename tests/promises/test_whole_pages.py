@@ -83,9 +83,6 @@ SCRIPTS: Mapping[str, tuple[Mapping[str, Any], str]] = {
         escape at
         escape w
         200x60
-        # GET /inboxes
-        = late: 3 min ago
-        1
         """,
     ),
     "workspaces": (
@@ -142,10 +139,7 @@ SCRIPTS: Mapping[str, tuple[Mapping[str, Any], str]] = {
 
 
 async def do(screen: Screen, account: Account, line: str) -> None:
-    """`=` waits for words, `'` types, `!` makes an event happen, `80x24` resizes, `@` clicks; else these are keys.
-
-    `#` lets a request fail, and some minutes pass.
-    """
+    """`=` waits for words, `'` types, `!` makes an event happen, `80x24` resizes, `@` clicks; else these are keys."""
     sign, _, rest = line.partition(" ")
     if sign == "=":
         await screen.until(rest)
@@ -156,9 +150,6 @@ async def do(screen: Screen, account: Account, line: str) -> None:
         await screen.refresh()
     elif sign == "@":
         await screen.click(rest)
-    elif sign == "#":
-        account.answer(rest, {}, status=500)
-        CLOCK.shift(190)
     elif "x" in line and line[0].isdigit():
         await screen.resize(*map(int, line.split("x")))
     else:
