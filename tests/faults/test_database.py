@@ -19,8 +19,8 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from tests.kit.bot import BotHarness, bot_inside, bot_process, interested, open_harness
-from tests.kit.team import HASTE
+from tests.kit.bot import interested
+from tests.kit.team import HASTE, Installation, installed
 from tests.kit.waiting import until
 
 pytestmark = pytest.mark.e2e
@@ -81,13 +81,13 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-async def bot(tmp_path: Path, server: Server) -> AsyncIterator[BotHarness]:
-    async with open_harness(tmp_path, database=server.url) as opened:
-        await opened.control("settings", messages_per_second=0)
+async def bot(tmp_path: Path, server: Server) -> AsyncIterator[Installation]:
+    async with installed(tmp_path, database=server.url) as opened:
+        await opened.act("settings", messages_per_second=0)
         yield opened
 
 
-async def taken(bot: BotHarness, number: int) -> None:
+async def taken(bot: Installation, number: int) -> None:
     """Deliver until it is answered 200."""
 
     async def accepted() -> bool:
@@ -97,9 +97,9 @@ async def taken(bot: BotHarness, number: int) -> None:
 
 
 async def test_deliveries_get_503_while_postgresql_hangs_and_are_taken_afterwards(
-    bot: BotHarness, server: Server
+    bot: Installation, server: Server
 ) -> None:
-    async with bot_process(bot):
+    async with bot.process():
         assert await bot.deliver(interested(0)) == 200
         await bot.until_posted(1)
         server.send(signal.SIGSTOP)
@@ -120,11 +120,11 @@ async def test_deliveries_get_503_while_postgresql_hangs_and_are_taken_afterward
 
 @pytest.mark.parametrize("was_up", [True, False])
 async def test_sigterm_ends_the_bot_while_postgresql_hangs(
-    bot: BotHarness, server: Server, *, was_up: bool
+    bot: Installation, server: Server, *, was_up: bool
 ) -> None:
     if not was_up:
         server.send(signal.SIGSTOP)
-    async with bot_process(bot) as process:
+    async with bot.process() as process:
         if was_up:
             assert await bot.deliver(interested(0)) == 200
             server.send(signal.SIGSTOP)
@@ -140,8 +140,8 @@ async def test_a_wrong_password_is_logged_once_with_what_to_do_and_waited_for(
     with psycopg.connect(server.url, autocommit=True) as connection:
         connection.execute("ALTER ROLE outreach PASSWORD 'second'")
         async with (
-            open_harness(tmp_path, database=wrong) as bot,
-            bot_process(bot, stderr=asyncio.subprocess.PIPE) as process,
+            installed(tmp_path, database=wrong) as bot,
+            bot.process(stderr=asyncio.subprocess.PIPE) as process,
         ):
             await asyncio.sleep(4)  # several tries
             assert (await bot.get("/readyz"))[0] == 503
@@ -165,9 +165,9 @@ async def test_a_wrong_password_is_logged_once_with_what_to_do_and_waited_for(
 
 
 async def test_a_postgresql_that_is_restarted_under_a_running_bot_loses_no_delivery(
-    bot: BotHarness, server: Server
+    bot: Installation, server: Server
 ) -> None:
-    async with bot_inside(bot, pace=HASTE):
+    async with bot.inside(pace=HASTE):
 
         async def send() -> None:
             for number in range(30):
@@ -198,9 +198,9 @@ def failed_over(server: Server) -> Iterator[None]:
 
 
 async def test_after_a_failover_that_lost_commits_alerts_are_posted_once_and_old_cards_answer(
-    bot: BotHarness, server: Server
+    bot: Installation, server: Server
 ) -> None:
-    async with bot_inside(bot, pace=HASTE):
+    async with bot.inside(pace=HASTE):
         await taken(bot, 1)
         await bot.until_posted(1)
         with failed_over(server):
@@ -210,7 +210,7 @@ async def test_after_a_failover_that_lost_commits_alerts_are_posted_once_and_old
         assert set((await bot.until_posted(3)).values()) == {1}
         (lost,) = [one for one in await bot.messages() if "Ada 2" in one["text"]]
         # Its card stands in Slack, and no row is behind it any more: the click must be answered all the same.
-        assert "This alert is no longer stored" in (await bot.press(lost, "Claim"))[0]["text"]
+        assert "This alert is no longer stored" in (await bot.click(lost, "Claim", user="ben"))[0]["text"]
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
@@ -218,17 +218,17 @@ async def test_a_journal_that_is_deleted_between_two_runs_has_only_what_a_killed
     how: signal.Signals, tmp_path: Path
 ) -> None:
     """After a stop it is empty; after a kill what was in it is lost, and the bot goes on with the rest."""
-    async with open_harness(tmp_path) as bot:
-        await bot.control("settings", messages_per_second=0)
+    async with installed(tmp_path) as bot:
+        await bot.act("settings", messages_per_second=0)
         file = bot.environ["OUTREACH_DATABASE_URL"].removeprefix("sqlite:///")
-        async with bot_process(bot) as process:
+        async with bot.process() as process:
             await taken(bot, 1)
             await bot.until_posted(1)
             process.send_signal(how)
             await process.wait()
         for ending in ("-wal", "-shm"):
             Path(f"{file}{ending}").unlink(missing_ok=True)  # noqa: ASYNC240
-        async with bot_process(bot):
+        async with bot.process():
             for number in (1, 2, 3):
                 await taken(bot, number)
             posted = await bot.until_posted(3)

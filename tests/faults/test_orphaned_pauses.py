@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -13,26 +12,25 @@ import sqlalchemy as sa
 from sandbox.slack import seed
 from shared.records.records import Timer
 from shared.store.db.schema import jobs
-from tests.kit.bot import BotHarness, bot_inside, open_harness
 from tests.kit.clock import moment
 from tests.kit.fixtures import account
 from tests.kit.service import Account
-from tests.kit.team import HASTE
+from tests.kit.team import HASTE, Installation, installed
 
 __all__ = ["account"]
 NAME = "Manufacturing DACH"
 
 
 @pytest.fixture
-async def bot(tmp_path: Path, account: Account) -> AsyncIterator[BotHarness]:
+async def bot(tmp_path: Path, account: Account) -> AsyncIterator[Installation]:
     async with (
-        open_harness(tmp_path, **account.environ) as opened,
-        bot_inside(opened, pace=HASTE),
+        installed(tmp_path, **account.environ) as opened,
+        opened.inside(pace=HASTE),
     ):
         yield opened
 
 
-async def end_pauses(bot: BotHarness) -> None:
+async def end_pauses(bot: Installation) -> None:
     """Have every timed pause run out now; one of a second would on a busy machine run out too early."""
     assert bot.running is not None
     database = bot.running.store.database
@@ -41,7 +39,7 @@ async def end_pauses(bot: BotHarness) -> None:
 
 
 async def test_a_timed_pause_of_a_removed_workspace_delays_no_other_and_is_shown(
-    bot: BotHarness, account: Account
+    bot: Installation, account: Account
 ) -> None:
     assert bot.running is not None
     long_ago = moment() - timedelta(hours=1)
@@ -51,10 +49,10 @@ async def test_a_timed_pause_of_a_removed_workspace_delays_no_other_and_is_shown
     unreadable = sa.update(jobs).where(jobs.c.key == "sq_0").values(payload="{no json", workspace="default")
     await bot.running.store.database.write(lambda tx: tx.execute(unreadable))
     await bot.say(f"pause {NAME} for 1h", user=seed.BEN.id)
-    await bot.public_message(f"{NAME} paused until")
+    await bot.message(f"{NAME} paused until")
     await end_pauses(bot)
-    await bot.public_message(f"{NAME} is sending again")
-    await bot.public_message("The pause ended.")
+    await bot.message(f"{NAME} is sending again")
+    await bot.message("The pause ended.")
     assert not await account.is_paused(NAME)
-    (status,) = await bot.say("status", user=seed.BEN.id)
-    assert "2 pauses in globex: not in the settings" in json.dumps(status)
+    status = await bot.ask("status", user=seed.BEN.id)
+    assert "2 pauses in globex: not in the settings" in status.shown

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import signal
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -15,8 +14,9 @@ import aiohttp
 import pytest
 
 from bot.runtime import FAILING
-from tests.kit.bot import BotHarness, bot_process, interested, open_harness
+from tests.kit.bot import interested
 from tests.kit.service import open_account
+from tests.kit.team import Installation, installed
 from tests.kit.waiting import BOUND_SECONDS, until
 
 pytestmark = pytest.mark.e2e
@@ -37,8 +37,8 @@ async def test_a_task_that_keeps_failing_is_restarted_and_shown_while_alerts_are
 ) -> None:
     async with (
         open_account() as account,
-        open_harness(tmp_path, **account.environ) as bot,
-        bot_process(bot, before=REFRESH_FAILS),
+        installed(tmp_path, **account.environ) as bot,
+        bot.process(before=REFRESH_FAILS),
     ):
 
         async def failing() -> dict[str, Any] | None:
@@ -50,7 +50,7 @@ async def test_a_task_that_keeps_failing_is_restarted_and_shown_while_alerts_are
         assert task["restarts"] >= FAILING
         assert "OverflowError" in task["error"]
         assert 'outreach_task_failing{task="card_refresh"} 1.0' in (await bot.get("/metrics"))[1]
-        assert "card_refresh failed" in json.dumps(await bot.say("status"))
+        assert "card_refresh failed" in (await bot.ask("status")).shown
         assert await bot.deliver(interested(1)) == 200
         await bot.until_posted(1)
 
@@ -59,25 +59,25 @@ async def test_a_reload_reads_a_secrets_file_again(tmp_path: Path) -> None:
     secret = tmp_path / "webhook.secret"
     secret.write_text(f"{FIRST}\n")
     secret.chmod(0o600)
-    async with open_harness(tmp_path, OUTREACH_WEBHOOK_SECRET_FILE=str(secret)) as bot:
+    async with installed(tmp_path, OUTREACH_WEBHOOK_SECRET_FILE=str(secret)) as bot:
         del bot.environ["OUTREACH_WEBHOOK_SECRET"]
-        async with bot_process(bot) as process:
-            assert await bot.deliver_signed(1, secret=FIRST) == 200
+        async with bot.process() as process:
+            assert await bot.deliver(interested(1), secret=FIRST) == 200
             secret.write_text(f"{SECOND}\n")
             process.send_signal(signal.SIGHUP)
 
             async def taken() -> bool:
-                return await bot.deliver_signed(2, secret=SECOND) == 200
+                return await bot.deliver(interested(2), secret=SECOND) == 200
 
             await until(taken)
-            assert await bot.deliver_signed(3, secret=FIRST) == 401
+            assert await bot.deliver(interested(3), secret=FIRST) == 401
 
 
 Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 @contextlib.asynccontextmanager
-async def connections(bot: BotHarness, count: int, sent: bytes) -> AsyncIterator[list[Stream]]:
+async def connections(bot: Installation, count: int, sent: bytes) -> AsyncIterator[list[Stream]]:
     """So many connections over which the same is sent, and then nothing more."""
 
     async def connected() -> Stream:
@@ -99,8 +99,8 @@ async def connections(bot: BotHarness, count: int, sent: bytes) -> AsyncIterator
 
 async def test_a_request_above_the_bound_of_connections_gets_503_and_the_next_one_200(tmp_path: Path) -> None:
     async with (
-        open_harness(tmp_path) as bot,
-        bot_process(bot, before=FEW_FILES),
+        installed(tmp_path) as bot,
+        bot.process(before=FEW_FILES),
         asyncio.timeout(BOUND_SECONDS),
     ):
         async with connections(bot, 100, b"") as opened:

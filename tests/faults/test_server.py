@@ -9,7 +9,6 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import aiohttp
@@ -18,14 +17,14 @@ import pytest
 from bot import server
 from bot.telemetry import logs
 from shared.settings import load
-from tests.kit.bot import BotHarness, interested, open_harness
+from tests.kit.bot import interested
 from tests.kit.ports import free_port
-from tests.kit.team import HASTE
+from tests.kit.team import HASTE, Installation, installed
 from tests.kit.waiting import BOUND_SECONDS, until
 
 
 @asynccontextmanager
-async def served(bot: BotHarness, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+async def served(bot: Installation, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
     """The bot's server inside this test."""
     monkeypatch.setattr(server, "tune_runtime", lambda: None)  # of the whole process, as are its logs
     monkeypatch.setattr(logs, "set_up", lambda _level: None)
@@ -49,8 +48,8 @@ async def test_details_are_on_their_own_address_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port = free_port()
-    async with open_harness(tmp_path, OUTREACH_METRICS_LISTEN=f"127.0.0.1:{port}") as bot:
-        inside = replace(bot, port=port)
+    async with installed(tmp_path, OUTREACH_METRICS_LISTEN=f"127.0.0.1:{port}") as bot:
+        inside = bot.second(port)
         async with served(bot, monkeypatch):
             assert await bot.get("/readyz") == (200, '{"ready": true}')
             assert (await bot.get("/metrics"))[0] == 404
@@ -86,7 +85,7 @@ async def test_systemd_is_notified_of_ready_alive_and_stopping(
     monkeypatch.setenv("WATCHDOG_USEC", "200000")
     states: list[bytes] = []
     hearing = asyncio.create_task(hear(systemd, states))
-    async with open_harness(tmp_path) as bot, served(bot, monkeypatch):
+    async with installed(tmp_path) as bot, served(bot, monkeypatch):
         await until(lambda: len(states) >= 3, "two signs of life")
     await hearing
     assert states[:3] == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1"]

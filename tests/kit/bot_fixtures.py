@@ -14,11 +14,11 @@ from sandbox.service.api import guard
 from shared.commands import run
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
-from tests.kit.bot import BotHarness, bot_inside, interested, open_harness
+from tests.kit.bot import interested
 from tests.kit.databases import migrated_file, migrated_postgresql
 from tests.kit.manual_clock import ManualClock, arrive, post_all
 from tests.kit.pace import UnpacedBudget
-from tests.kit.team import HASTE
+from tests.kit.team import HASTE, Installation, installed
 from tests.kit.waiting import BOUND_SECONDS
 
 
@@ -35,18 +35,18 @@ def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
+async def bot(tmp_path: Path) -> AsyncIterator[Installation]:
     """Slack and a bot in this process."""
-    async with open_harness(tmp_path) as opened, bot_inside(opened):
+    async with installed(tmp_path) as opened, opened.inside():
         yield opened
 
 
 @pytest.fixture
-async def connected_bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
+async def connected_bot(tmp_path: Path) -> AsyncIterator[Installation]:
     """Slack and a bot in this process that posts twenty messages a second."""
-    async with open_harness(tmp_path) as opened:
-        await opened.control("settings", messages_per_second=0)
-        async with bot_inside(opened, pace=HASTE):
+    async with installed(tmp_path) as opened:
+        await opened.act("settings", messages_per_second=0)
+        async with opened.inside(pace=HASTE):
             yield opened
 
 

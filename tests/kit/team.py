@@ -19,7 +19,7 @@ import sys
 import time
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -43,9 +43,11 @@ from shared.store.db.schema import jobs
 from tests.kit import clock
 from tests.kit.build import SECRET, signature
 from tests.kit.databases import migrated_file
+from tests.kit.event_loop import WATCH, blocks_written
 from tests.kit.ports import free_port
+from tests.kit.processes import running_async
 from tests.kit.service import Account
-from tests.kit.waiting import until
+from tests.kit.waiting import BOUND_SECONDS, until
 
 ALERTS, SALES, PRIVATE = seed.ALERTS, seed.SALES, seed.PRIVATE
 HASTE = LeaseTimings(period=0.05, burst=1, lease=1.5, read_pause=0.2, doubt=1.2)
@@ -54,6 +56,8 @@ DAYS_READ = 2
 """The days before the start whose counts the bot reads: its thirty are sixty requests of every test."""
 ANSWER_SECONDS = 30.0
 MANIFEST = yaml.safe_load(Path("manifest.yml").read_text(encoding="utf-8"))
+START_BOUND = 60.0
+"""Seconds for the start of a process: on a machine that is busy with other things it takes many."""
 REST_SECONDS = 3.0
 """The bot has so long to do what a moved clock has made due."""
 PROGRAM = """
@@ -64,6 +68,9 @@ from shared.settings import load
 sys.exit(run(load(), pace={pace!r}, load=load))
 """
 """A process of the bot runs this: `outreach bot`, without the worker's waits."""
+
+
+_numbers = itertools.count()
 
 
 class _Jobs(JobScheduler):
@@ -90,6 +97,9 @@ class Message:
     """A message as its readers see it."""
 
     data: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.data[name]
 
     @property
     def ts(self) -> str:
@@ -168,12 +178,15 @@ def _labels(element: Mapping[str, Any]) -> list[str]:
     return [option["text"]["text"] for option in element.get("options", ())]
 
 
+@dataclass(eq=False)
 class Installation:
-    """A Slack and the settings of a bot, which runs or not: what both kinds of tests do with them."""
+    """A Slack, the settings of a bot, which runs or not, and what people and the service do with both."""
 
     slack: SlackStandIn
     http: aiohttp.ClientSession
     environ: dict[str, str]
+    running: Bot | None = None
+    _exits: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
 
     def set(self, toml: str) -> None:
         """Settings beyond the environment, for a bot that is not started yet."""
@@ -182,9 +195,16 @@ class Installation:
         file.chmod(0o600)
         self.environ["OUTREACH_CONFIG"] = str(file)
 
-    async def deliver(self, body: bytes, *, headers: Mapping[str, str] | None = None, path: str = "") -> int:
+    async def deliver(
+        self,
+        body: bytes,
+        *,
+        headers: Mapping[str, str] | None = None,
+        path: str = "",
+        secret: str = SECRET,
+    ) -> int:
         """Post a delivery, signed unless `headers` say otherwise; the status of the answer."""
-        signed = {"X-Service-Signature": signature(body)} if headers is None else headers
+        signed = {"X-Service-Signature": signature(body, secret)} if headers is None else headers
         url = f"{self.url}/webhooks/outreach{path}"
         async with self.http.post(url, data=io.BytesIO(body), headers=signed) as answer:
             return answer.status
@@ -195,7 +215,11 @@ class Installation:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.environ['OUTREACH_PORT']}"
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def port(self) -> int:
+        return int(self.environ["OUTREACH_PORT"])
 
     async def act(self, name: str, /, **body: Any) -> dict[str, Any]:
         """Do anything that the stand-in's control document lets a person do."""
@@ -212,62 +236,72 @@ class Installation:
         """Count how often each alert was posted, by its id."""
         return dict((await self.query("summary"))["alerts"])
 
+    async def until_posted(self, count: int, *, seconds: float = BOUND_SECONDS) -> dict[str, int]:
+        async def enough() -> dict[str, int] | None:
+            posted = await self.posted()
+            return posted if len(posted) >= count else None
+
+        return dict(await until(enough, seconds=seconds))
+
+    async def ready(self) -> tuple[int, dict[str, Any]]:
+        """The status and the body of `/readyz`."""
+        status, body = await self.get("/readyz")
+        return status, json.loads(body)
+
     async def calls(self, method: str) -> list[dict[str, Any]]:
         """The last requests of the bot for this method of Slack."""
         return [one for one in (await self.query("traffic"))["exchanges"] if one["name"] == method]
 
-
-class Team(Installation):
-    """The people, the bot and the service of one test."""
-
-    def __init__(
-        self, slack: SlackStandIn, account: Account, http: aiohttp.ClientSession, environ: dict[str, str]
-    ) -> None:
-        self.slack = slack
-        self.account = account
-        self.environ = environ
-        self.http = http
-        self._running: Bot | None = None
-        self._exits = contextlib.AsyncExitStack()
-
     # -- the process of the bot
+
+    @contextlib.asynccontextmanager
+    async def inside(
+        self, *, pace: LeaseTimings | None = None, timeouts: SocketTimeouts | None = None
+    ) -> AsyncIterator[Bot]:
+        """The bot in this process, behind its real server."""
+        async with running_bot(self.environ, pace=pace, timeouts=timeouts) as running:
+            self.running = running
+            yield running
 
     async def start(self) -> None:
         """Start the bot, on the database of the one before."""
-        exits = contextlib.AsyncExitStack()
-        self._running = await exits.enter_async_context(running_bot(self.environ, pace=HASTE))
-        self._exits = exits
+        self._exits = contextlib.AsyncExitStack()
+        await self._exits.enter_async_context(self.inside(pace=HASTE))
 
     async def stop(self) -> None:
         """Stop the bot; what it has stored stays."""
-        self._running = None
+        self.running = None
         await self._exits.aclose()
 
     @contextlib.asynccontextmanager
-    async def process(self) -> AsyncIterator[asyncio.subprocess.Process]:
-        """The bot as a process of its own in place of the one in here; killed at the end if it still lives.
+    async def process(
+        self, *, pace: LeaseTimings | None = HASTE, before: str = "", stderr: int | None = None
+    ) -> AsyncIterator[asyncio.subprocess.Process]:
+        """The bot as its own process, killed at the end if it still lives; `before` is run in it first.
 
-        It has the real time, so a test needs the fixture `real_time`.
+        It has the real time, so a test needs the fixture `real_time`, or to be an end-to-end test. Fails if its event loop
+        was blocked for long, unless the test takes the log that says so (`stderr`).
         """
         environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path.cwd()), **self.environ}
-        log = Path(self.environ["XDG_STATE_HOME"]) / "process.log"
-        with log.open("wb") as file:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-c", PROGRAM.format(pace=HASTE), env=environ, stderr=file
-            )
+        program = WATCH + before + PROGRAM.format(pace=pace)
+        log = self.state_dir / f"bot-{next(_numbers)}.log"
         try:
-            await until(self.is_up, "the bot's process")
-            yield process
+            with log.open("wb") as file:
+                async with running_async(
+                    sys.executable, "-c", program, env=environ, stderr=file if stderr is None else stderr
+                ) as process:
+                    await until(self.is_up, "the bot's process", seconds=START_BOUND)
+                    yield process
         finally:
-            if process.returncode is None:
-                process.kill()
-            await process.wait()
+            logged = log.read_text(errors="replace")
+            sys.stderr.write(logged)
+        assert blocks_written(logged) == [], "the event loop was blocked for so many seconds"
 
     async def is_up(self) -> bool:
         """Return True where the bot answers."""
         try:
             return (await self.get("/healthz"))[0] == 200
-        except aiohttp.ClientConnectionError:
+        except (aiohttp.ClientConnectionError, TimeoutError):
             return False
 
     async def restart(self) -> None:
@@ -302,12 +336,12 @@ class Team(Installation):
         the bot may have work for as long as that lasts, so that this wait ends without a complaint.
         """
         clock.move(hours * 3600 + minutes * 60 + seconds)
-        if self._running is None:
+        if self.running is None:
             return
         assert _Jobs.opened is not None
         _Jobs.opened.wake()
-        self._running.signals.changed()
-        self._running.signals.account_changed()
+        self.running.signals.changed()
+        self.running.signals.account_changed()
         await asyncio.sleep(0.002)  # the scheduler starts what is due in the loop's next turns
         deadline = time.monotonic() + REST_SECONDS
         while not await self.is_at_rest():
@@ -317,17 +351,29 @@ class Team(Installation):
 
     async def is_at_rest(self, *, ahead: float = 0) -> bool:
         """Return True where no job runs, and none of the store is leased or due within so many seconds."""
-        assert self._running is not None
+        assert self.running is not None
         assert _Jobs.opened is not None
         if _Jobs.opened.at_work:
             return False
-        database = self._running.store.database
+        database = self.running.store.database
         due = (
             sa.select(jobs.c.id)
             .where((jobs.c.token != 0) | (jobs.c.due_at <= database.clock() + ahead))
             .limit(1)
         )
         return await database.read(lambda tx: tx.execute(due).first()) is None
+
+    def second(self, port: int = 0) -> Installation:
+        """The same Slack and database, for a bot on another port."""
+        return Installation(
+            self.slack, self.http, {**self.environ, "OUTREACH_PORT": f"{port or free_port()}"}
+        )
+
+    def use_socket_mode(self) -> None:
+        """Have Slack reach a bot that is not started yet by Socket Mode alone."""
+        self.slack.settings.request_url = None
+        self.environ["SLACK_APP_TOKEN"] = self.slack.announcement["slack_app_token"]
+        del self.environ["SLACK_SIGNING_SECRET"]
 
     async def install(self) -> None:
         """Install the app from its manifest, with commands, shortcuts and direct messages."""
@@ -476,10 +522,10 @@ class Team(Installation):
 
     async def _is_idle(self) -> bool:
         """Return True where no delivery and no post waits."""
-        if self._running is None:  # a process of its own
+        if self.running is None:  # a process of its own
             waiting = await self.metrics("outreach_intake_waiting", "outreach_alerts")
             return all(value == 0 for value in waiting)
-        backlogs = await self._running.store.records.backlogs()
+        backlogs = await self.running.store.records.backlogs()
         return not any(count for backlog in backlogs.values() for count in backlog.counts.values())
 
     async def metrics(self, *names: str) -> list[float]:
@@ -492,6 +538,14 @@ class Team(Installation):
     async def until(condition: Callable[[], Any], what: str = "") -> Any:
         """Ask again and again until there is a true value, and return it. Fails after a bound."""
         return await until(condition, what)
+
+
+class Team(Installation):
+    """The people, the bot and the service of one test."""
+
+    def __init__(self, place: Installation, account: Account) -> None:
+        super().__init__(place.slack, place.http, place.environ)
+        self.account = account
 
 
 def click_target(message: Message, label: str, *, near: str = "") -> dict[str, Any]:
@@ -538,34 +592,40 @@ async def running_bot(
 
 
 @contextlib.asynccontextmanager
+async def installed(folder: Path, *, database: str = "", **environ: str) -> AsyncIterator[Installation]:
+    """Slack and everything a bot needs to be started, without a bot yet. Nobody answers where its service should be."""
+    port = free_port()
+    async with (
+        SlackStandIn(0, f"http://127.0.0.1:{port}") as slack,
+        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=60)) as http,
+    ):
+        connection = slack.announcement
+        given = {
+            "OUTREACH_BASE_URL": "http://127.0.0.1:9/v1",
+            "OUTREACH_API_KEY": "key-of-the-tests",
+            "OUTREACH_WEBHOOK_SECRET": SECRET,
+            "OUTREACH_ALERT_CHANNEL": ALERTS,
+            "OUTREACH_DATABASE_URL": database or migrated_file(folder / "bot.db"),
+            "OUTREACH_PORT": str(port),
+            "OUTREACH_LOG_LEVEL": "WARNING",
+            "SLACK_BOT_TOKEN": connection["slack_bot_token"],
+            "SLACK_SIGNING_SECRET": connection["slack_signing_secret"],
+            "SLACK_API_URL": connection["slack_api_url"],
+            "XDG_STATE_HOME": str(folder),
+        }
+        yield Installation(slack, http, {**given, **environ})
+
+
+@contextlib.asynccontextmanager
 async def open_team(account: Account, folder: Path, *, toml: str = "") -> AsyncIterator[Team]:
     """A team whose bot runs. It posts as fast as it can, and the service answers at once."""
     # The only way to the jobs of a bot that runs.
     patched = pytest.MonkeyPatch()
     patched.setattr("bot.app.JobScheduler", _Jobs)
     patched.setattr("bot.jobs.polls.BACKFILL", DAYS_READ)
-    port = free_port()
-    timeout = aiohttp.ClientTimeout(total=60)
-    async with (
-        SlackStandIn(0, f"http://127.0.0.1:{port}") as slack,
-        aiohttp.ClientSession(timeout=timeout) as http,
-    ):
-        connection = slack.announcement
-        environ = {
-            **account.environ,
-            "OUTREACH_WEBHOOK_SECRET": SECRET,
-            "OUTREACH_ALERT_CHANNEL": ALERTS,
-            "OUTREACH_DATABASE_URL": migrated_file(folder / "bot.db"),
-            "OUTREACH_PORT": str(port),
-            "OUTREACH_PUBLIC_URL": f"http://127.0.0.1:{port}",
-            "OUTREACH_LOG_LEVEL": "WARNING",
-            "OUTREACH_DNS_ENABLED": "false",
-            "SLACK_BOT_TOKEN": connection["slack_bot_token"],
-            "SLACK_SIGNING_SECRET": connection["slack_signing_secret"],
-            "SLACK_API_URL": connection["slack_api_url"],
-            "XDG_STATE_HOME": str(folder),
-        }
-        team = Team(slack, account, http, environ)
+    async with installed(folder, OUTREACH_DNS_ENABLED="false", **account.environ) as place:
+        team = Team(place, account)
+        team.environ["OUTREACH_PUBLIC_URL"] = team.url
         await team.act("settings", messages_per_second=0, answers_per_second=1_000, answers_burst=1_000)
         if toml:
             team.set(toml)

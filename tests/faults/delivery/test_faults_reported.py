@@ -20,42 +20,42 @@ from shared.store.db import schema
 from shared.store.db.engine import Transaction
 from shared.store.deliveries import Arrival
 from shared.store.messages import PlannedPost, put_paint
-from tests.kit.bot import CHANNEL, BotHarness, bot_inside, bot_process, interested, open_harness
-from tests.kit.team import HASTE
+from tests.kit.bot import CHANNEL, interested
+from tests.kit.team import HASTE, Installation, installed
 from tests.kit.waiting import until
 
 
 @pytest.fixture
-async def home(tmp_path: Path) -> AsyncIterator[BotHarness]:
+async def home(tmp_path: Path) -> AsyncIterator[Installation]:
     """Slack, and no bot yet."""
-    async with open_harness(tmp_path) as bot:
-        await bot.control("settings", messages_per_second=0)
-        bot.config(f'[routes]\nfallback = "{seed.SALES}"\n')
+    async with installed(tmp_path) as bot:
+        await bot.act("settings", messages_per_second=0)
+        bot.set(f'[routes]\nfallback = "{seed.SALES}"\n')
         yield bot
 
 
 @pytest.fixture
-async def bot(home: BotHarness) -> AsyncIterator[BotHarness]:
+async def bot(home: Installation) -> AsyncIterator[Installation]:
     """A bot in this process that posts twenty messages a second."""
-    async with bot_inside(home, pace=HASTE):
+    async with home.inside(pace=HASTE):
         yield home
 
 
-async def summary(bot: BotHarness) -> AlertsSummary:
+async def summary(bot: Installation) -> AlertsSummary:
     assert bot.running is not None
     return await bot.running.store.records.summary("default")
 
 
-async def readiness(bot: BotHarness) -> tuple[int, dict[str, Any]]:
+async def readiness(bot: Installation) -> tuple[int, dict[str, Any]]:
     status, text = await bot.get("/readyz")
     return status, json.loads(text)
 
 
 @pytest.mark.e2e
 async def test_a_file_that_cannot_grow_is_503_and_unready_and_everything_comes_afterwards(
-    home: BotHarness,
+    home: Installation,
 ) -> None:
-    async with bot_process(home) as process:
+    async with home.process() as process:
         assert await home.deliver(interested(0)) == 200
         await home.until_posted(1)
         # Like a full disk, without filling one: the kernel refuses what the database writes.
@@ -72,7 +72,7 @@ async def test_a_file_that_cannot_grow_is_503_and_unready_and_everything_comes_a
 
 
 async def test_a_card_that_cannot_be_drawn_stops_neither_its_channel_nor_the_repaints(
-    bot: BotHarness,
+    bot: Installation,
 ) -> None:
     assert bot.running is not None
     broken = PlannedPost(dedupe="broken", channel=CHANNEL, kind="note", note="{no card")
@@ -88,10 +88,10 @@ async def test_a_card_that_cannot_be_drawn_stops_neither_its_channel_nor_the_rep
 
     await bot.running.store.database.write(spoil)
     card = next(one for one in await bot.messages() if "is interested" in one["text"])
-    await bot.control("click", channel=CHANNEL, ts=card["ts"], text="Claim", user=seed.ANN.id)
+    await bot.act("click", channel=CHANNEL, ts=card["ts"], text="Claim", user=seed.ANN.id)
 
     async def claimed() -> bool:
-        return "claimed by @ann" in json.dumps(await bot.messages(), ensure_ascii=False)
+        return any("claimed by @ann" in one.shown for one in await bot.messages())
 
     await until(claimed)
 

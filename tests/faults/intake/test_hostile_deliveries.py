@@ -23,11 +23,11 @@ from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from shared.store.db import schema
 from shared.store.deliveries import Arrival, Decision, PendingDelivery, alert_id
-from tests.kit.bot import CHANNEL, BotHarness, bot_inside, interested, open_harness
+from tests.kit.bot import CHANNEL, interested
 from tests.kit.clock import moment
 from tests.kit.due import claim_turns
 from tests.kit.manual_clock import ManualClock, routes
-from tests.kit.team import HASTE
+from tests.kit.team import HASTE, Installation, installed
 from tests.kit.waiting import until
 
 SWIFT = replace(HASTE, period=0.005)
@@ -76,13 +76,13 @@ bodies = st.one_of(
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-async def bot(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BotHarness]:
+async def bot(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Installation]:
     """A bot that posts every kind of event."""
     database = request.getfixturevalue("fresh_postgresql") if request.param == "postgresql" else ""
-    async with open_harness(tmp_path, database=database) as opened:
-        await opened.control("settings", messages_per_second=0)
-        opened.config(EVERY_KIND)
-        async with bot_inside(opened, pace=SWIFT):
+    async with installed(tmp_path, database=database) as opened:
+        await opened.act("settings", messages_per_second=0)
+        opened.set(EVERY_KIND)
+        async with opened.inside(pace=SWIFT):
             yield opened
 
 
@@ -101,7 +101,7 @@ _numbers = count(1)
 
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(body=bodies)
-async def test_no_delivery_stops_the_next_one(bot: BotHarness, body: bytes) -> None:
+async def test_no_delivery_stops_the_next_one(bot: Installation, body: bytes) -> None:
     following = interested(next(_numbers))
     assert await bot.deliver(body) == 200
     assert await bot.deliver(following) == 200
@@ -159,7 +159,7 @@ async def test_a_broken_schema_sets_no_delivery_aside(store: Store, fault: str, 
 async def test_readiness_is_red_while_an_old_delivery_waits_to_be_routed(
     tmp_path: Path, fresh_postgresql: str
 ) -> None:
-    async with open_harness(tmp_path, database=fresh_postgresql) as bot, bot_inside(bot):
+    async with installed(tmp_path, database=fresh_postgresql) as bot, bot.inside():
 
         async def readiness() -> tuple[int, float]:
             status, state = await bot.ready()
@@ -184,11 +184,13 @@ async def test_readiness_is_red_while_an_old_delivery_waits_to_be_routed(
 
 
 async def test_a_workspace_in_other_letters_is_the_same_and_an_unknown_one_is_404(tmp_path: Path) -> None:
-    async with open_harness(tmp_path) as bot:
+    async with installed(tmp_path) as bot:
         bot.environ["OUTREACH_WORKSPACE"] = "aCME"
-        places = {"acme": ("http://127.0.0.1:9/v1", "key", CHANNEL)}
-        bot.config_workspaces(places, text=f'[routes]\nfallback = "{seed.SALES}"\n')
-        async with bot_inside(bot, pace=HASTE):
+        keys = ("base_url", "api_key", "webhook_secret", "alert_channel")
+        own = {name: bot.environ.pop(f"OUTREACH_{name.upper()}") for name in keys}
+        acme = "".join(f'{name} = "{value}"\n' for name, value in own.items())
+        bot.set(f'[routes]\nfallback = "{seed.SALES}"\n[workspaces.acme]\n{acme}')
+        async with bot.inside(pace=HASTE):
             assert await bot.deliver(interested(1), path="/nobody") == 404
             assert await bot.deliver(interested(1), path="/ACME") == 200
             await bot.until_posted(1)

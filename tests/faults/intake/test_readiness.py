@@ -12,11 +12,12 @@ import sqlalchemy as sa
 
 from bot.http.readiness import CHECK_TIMEOUT
 from shared.records.records import RecordsUnavailable
-from tests.kit.bot import BotHarness, interested
+from tests.kit.bot import interested
+from tests.kit.team import Installation
 from tests.kit.waiting import BOUND_SECONDS
 
 
-async def test_a_flood_of_questions_writes_nothing_to_the_database(bot: BotHarness) -> None:
+async def test_a_flood_of_questions_writes_nothing_to_the_database(bot: Installation) -> None:
     assert bot.running is not None
     writes = 0
 
@@ -32,7 +33,7 @@ async def test_a_flood_of_questions_writes_nothing_to_the_database(bot: BotHarne
     assert writes < asked / 10
 
 
-async def test_probes_and_metrics_wait_for_no_report(bot: BotHarness) -> None:
+async def test_probes_and_metrics_wait_for_no_report(bot: Installation) -> None:
     assert bot.running is not None
     ends = threading.Event()
     # A probe that waited for it would have whoever asks take a healthy bot for dead.
@@ -43,14 +44,14 @@ async def test_probes_and_metrics_wait_for_no_report(bot: BotHarness) -> None:
             status, _ = await bot.get(path)
             assert status == 200, path
             assert time.monotonic() - started < CHECK_TIMEOUT, path
-        assert await bot.deliver_signed(1, secret="wrong") == 401
+        assert await bot.deliver(interested(1), secret="wrong") == 401
         assert not report.done()
     finally:
         ends.set()
         await report
 
 
-async def test_deliveries_that_could_not_be_stored_fail_readiness_until_others_are(bot: BotHarness) -> None:
+async def test_deliveries_that_could_not_be_stored_fail_readiness_until_others_are(bot: Installation) -> None:
     assert bot.running is not None
     arrivals = bot.running.store.arrivals
     with pytest.MonkeyPatch.context() as patch:

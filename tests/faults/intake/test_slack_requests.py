@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.kit.bot import BotHarness
 from tests.kit.clock import moment
+from tests.kit.team import Installation
 
 HOSTILE = [
     {"X-Slack-Request-Timestamp": "now"},
@@ -24,7 +24,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("change", HOSTILE, ids=str)
-async def test_a_malformed_slack_request_is_401(bot: BotHarness, change: dict[str, str]) -> None:
+async def test_a_malformed_slack_request_is_401(bot: Installation, change: dict[str, str]) -> None:
     body = urlencode({"command": "/outreach", "text": "whoami"}).encode()
     headers = {**signed(bot, body), **change}
     async with bot.http.post(f"{bot.url}/slack/events", data=body, headers=headers) as answer:
@@ -35,14 +35,14 @@ async def test_a_malformed_slack_request_is_401(bot: BotHarness, change: dict[st
     ("body", "status"), [(b"\xff\xfe", 400), (b"[" * 100_000, 400), (b"x" * (1024 * 1024 + 1), 413)]
 )
 async def test_a_binary_or_deep_slack_body_gets_400_and_a_huge_one_413(
-    bot: BotHarness, body: bytes, status: int
+    bot: Installation, body: bytes, status: int
 ) -> None:
     headers = {**signed(bot, body), "Content-Type": "application/json; charset=utf-8"}
     async with bot.http.post(f"{bot.url}/slack/events", data=io.BytesIO(body), headers=headers) as answer:
         assert answer.status == status
 
 
-def signed(bot: BotHarness, body: bytes) -> dict[str, str]:
+def signed(bot: Installation, body: bytes) -> dict[str, str]:
     at = str(int(moment().timestamp()))
     secret = bot.slack.credentials.signing_secret.encode()
     digest = hmac.new(secret, f"v0:{at}:".encode() + body, hashlib.sha256).hexdigest()
@@ -53,7 +53,7 @@ def signed(bot: BotHarness, body: bytes) -> dict[str, str]:
     }
 
 
-async def test_the_url_verification_challenge_is_answered(bot: BotHarness) -> None:
+async def test_the_url_verification_challenge_is_answered(bot: Installation) -> None:
     body = json.dumps({"type": "url_verification", "challenge": "3eZbrw1aB"}).encode()
     headers = {**signed(bot, body), "Content-Type": "application/json"}
     async with bot.http.post(f"{bot.url}/slack/events", data=body, headers=headers) as answer:

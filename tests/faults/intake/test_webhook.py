@@ -23,8 +23,9 @@ from shared.records.records import RecordsUnavailable
 from shared.store import Store
 from shared.store.db.schema import deliveries
 from shared.store.deliveries import Arrival
-from tests.kit.bot import BotHarness, interested
+from tests.kit.bot import interested
 from tests.kit.build import signature
+from tests.kit.team import Installation
 from tests.kit.waiting import until
 
 KIB, MEBIBYTE = 2**10, 2**20
@@ -100,7 +101,7 @@ async def test_a_full_queue_refuses_and_what_was_taken_is_stored_at_the_end(stor
     assert await store.database.read(lambda tx: tx.scalar(count) or 0) >= MAX_WAITING - len(refused)
 
 
-async def test_two_signature_headers_are_refused_even_when_one_is_right(bot: BotHarness) -> None:
+async def test_two_signature_headers_are_refused_even_when_one_is_right(bot: Installation) -> None:
     # A proxy in front of the bot could believe the one, and the bot the other.
     body = interested(1)
     assert (
@@ -110,7 +111,7 @@ async def test_two_signature_headers_are_refused_even_when_one_is_right(bot: Bot
     assert await raw(bot, body, [("X-Service-Signature", signature(body).upper())]) == 200
 
 
-async def test_a_body_without_an_announced_length_is_capped_while_it_streams(bot: BotHarness) -> None:
+async def test_a_body_without_an_announced_length_is_capped_while_it_streams(bot: Installation) -> None:
     sent = 0
 
     # Chunked, so that no Content-Length can be refused before a byte is read.
@@ -125,7 +126,7 @@ async def test_a_body_without_an_announced_length_is_capped_while_it_streams(bot
         assert answer.status == 413
 
 
-async def test_a_sender_that_disconnects_early_affects_no_other(bot: BotHarness) -> None:
+async def test_a_sender_that_disconnects_early_affects_no_other(bot: Installation) -> None:
     _, writer = await asyncio.open_connection("127.0.0.1", bot.port)
     writer.write(b"POST /webhooks/outreach HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\nhalf")
     await writer.drain()
@@ -135,7 +136,7 @@ async def test_a_sender_that_disconnects_early_affects_no_other(bot: BotHarness)
 
 
 @pytest.mark.parametrize("path", ["/webhooks/outreach", "/slack/events"])
-async def test_a_packed_body_is_not_unpacked(bot: BotHarness, path: str) -> None:
+async def test_a_packed_body_is_not_unpacked(bot: Installation, path: str) -> None:
     # 50 MiB in very few bytes: unpacked before the signature is compared, anyone could fill the memory.
     bomb = gzip.compress(gzip.compress(b" " * 50 * MEBIBYTE, 1), 9)
     headers = {"Content-Encoding": "gzip, gzip", "X-Service-Signature": "00"}
@@ -145,7 +146,7 @@ async def test_a_packed_body_is_not_unpacked(bot: BotHarness, path: str) -> None
     assert psutil.Process().memory_info().rss - before < 20 * MEBIBYTE
 
 
-async def raw(bot: BotHarness, body: bytes, headers: list[tuple[str, str]]) -> int:
+async def raw(bot: Installation, body: bytes, headers: list[tuple[str, str]]) -> int:
     """A request with exactly these headers, doubled names too."""
     reader, writer = await asyncio.open_connection("127.0.0.1", bot.port)
     lines = [f"{name}: {value}\r\n" for name, value in headers]

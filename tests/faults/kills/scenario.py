@@ -21,8 +21,9 @@ from shared.store.db.schema import deliveries, jobs, posts
 from shared.store.jobs import RESUME
 from shared.store.messages import State
 from tests.faults.kills.process import KILLED, Kill, running_bot
-from tests.kit.bot import START_BOUND, BotHarness, interested, open_harness
+from tests.kit.bot import interested
 from tests.kit.service import Account, open_account
+from tests.kit.team import START_BOUND, Installation, Message, installed
 from tests.kit.waiting import until
 
 PAUSED, TIMED = "Manufacturing DACH", "Fintech ops leaders"
@@ -55,7 +56,7 @@ CARDS = ("Ada 0", "Ada 1", "Grace", "Edsger", "mail.example is paused")
 class Scene:
     """A bot that is killed once, and everything around it."""
 
-    bot: BotHarness
+    bot: Installation
     account: Account
     notes: Path
     kill: Kill | None = None
@@ -121,7 +122,7 @@ class Scene:
             at = {"channel": card["channel"], "ts": card["ts"], "text": "Claim"}
             # The card changes between the look and the click.
             with contextlib.suppress(AssertionError):  # it is being repainted without the button
-                await self.bot.control("click", **at, user=seed.ANN.id, wait=REPEATED)
+                await self.bot.act("click", **at, user=seed.ANN.id, wait=REPEATED)
             return False
 
         await self.until("the card is claimed", claimed)
@@ -135,7 +136,7 @@ class Scene:
         async def typed() -> bool:
             # An answer may be lost with the bot: a person who saw none types the command again.
             deaths = self.deaths
-            done = await self.bot.control("command", text=f"/outreach {line}", channel=channel)
+            done = await self.bot.act("command", text=f"/outreach {line}", channel=channel)
             if done["ack"]["error"] == "dispatch_failed":  # nobody was there
                 return False
 
@@ -166,7 +167,7 @@ class Scene:
             return [str(error), *await asyncio.to_thread(self._left)]
         # What is said twice is said by a job's next look, which has no event.
         await asyncio.sleep(1.0)  # some looks of every job
-        shown = json.dumps(await self.cards())
+        shown = json.dumps([(one["text"], one["blocks"]) for one in await self.cards()])
         posted = await self.bot.posted()
         told = [one["text"] for one in await self.bot.messages(seed.SALES)]
         resumed = [text for text in told if f"{TIMED} is sending again" in text]
@@ -218,10 +219,10 @@ class Scene:
             }
         return [f"{count} {name} are left" for name, count in counts.items() if count]
 
-    async def cards(self) -> list[dict[str, Any]]:
+    async def cards(self) -> list[Message]:
         return [one for one in await self.bot.messages() if one["seen_by"] is None]
 
-    async def card(self, words: str) -> dict[str, Any] | None:
+    async def card(self, words: str) -> Message | None:
         return next((one for one in await self.cards() if words in json.dumps(one["blocks"])), None)
 
     async def until(
@@ -247,9 +248,9 @@ async def open_scene(folder: Path, *, database: str = "", kill: Kill | None = No
     """A bot that runs until the end of the block, killed at this moment."""
     async with (
         open_account() as account,
-        open_harness(folder, database=database, **account.environ) as bot,
+        installed(folder, database=database, **account.environ) as bot,
     ):
-        await bot.control("settings", messages_per_second=0)
+        await bot.act("settings", messages_per_second=0)
         scene = Scene(bot=bot, account=account, notes=folder, kill=kill)
         running = asyncio.create_task(scene.keep_running())
         try:

@@ -28,8 +28,8 @@ PARTIAL = "SELECT name FROM sqlite_master WHERE type = 'index' AND sql LIKE '% W
 
 async def test_no_statement_of_a_bot_at_work_reads_a_whole_table_that_grows(team: Team) -> None:
     statements: dict[str, Any] = {}
-    assert team._running is not None
-    engine = team._running.store.database.engine
+    assert team.running is not None
+    engine = team.running.store.database.engine
 
     @sa.event.listens_for(engine, "before_cursor_execute")
     def heard(_c: Any, _cursor: Any, statement: str, values: Any, _context: Any, many: object) -> None:

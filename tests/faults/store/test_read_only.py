@@ -15,9 +15,9 @@ import sqlalchemy as sa
 from shared.records.records import RecordsUnavailable
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
-from tests.kit.bot import bot_inside, interested, open_harness
+from tests.kit.bot import interested
 from tests.kit.databases import cut_connections
-from tests.kit.team import HASTE
+from tests.kit.team import HASTE, installed
 from tests.kit.waiting import until
 
 
@@ -33,8 +33,8 @@ async def test_deliveries_get_503_while_the_database_is_read_only_and_are_posted
     engine: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     database = request.getfixturevalue("fresh_postgresql") if engine == "postgresql" else ""
-    async with open_harness(tmp_path, database=database) as bot, bot_inside(bot, pace=HASTE) as running:
-        await bot.control("settings", messages_per_second=0)
+    async with installed(tmp_path, database=database) as bot, bot.inside(pace=HASTE) as running:
+        await bot.act("settings", messages_per_second=0)
         with read_only_postgresql(database) if database else read_only_sqlite(running.store):
 
             async def refused() -> bool:

@@ -19,9 +19,10 @@ from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from shared.store.db.engine import DatabaseReplaced
 from shared.store.deliveries import Arrival
-from tests.kit.bot import START_BOUND, BotHarness, interested, open_harness
+from tests.kit.bot import interested
 from tests.kit.databases import migrated_file
 from tests.kit.processes import running_async
+from tests.kit.team import START_BOUND, Installation, installed
 from tests.kit.waiting import until
 
 Damage = Callable[[Path], None]
@@ -78,7 +79,7 @@ async def test_no_append_succeeds_in_a_file_that_is_gone(tmp_path: Path, damage:
     assert kept == (3 if damage is delete_journal else 1)
 
 
-def database_of(bot: BotHarness) -> Path:
+def database_of(bot: Installation) -> Path:
     return Path(bot.environ["OUTREACH_DATABASE_URL"].removeprefix("sqlite:///"))
 
 
@@ -86,7 +87,7 @@ def database_of(bot: BotHarness) -> Path:
 async def test_a_bot_whose_database_was_replaced_accepts_nothing_and_exits_with_a_sentence(
     tmp_path: Path,
 ) -> None:
-    async with open_harness(tmp_path) as bot:
+    async with installed(tmp_path) as bot:
         environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path.cwd()), **bot.environ}
         command = (sys.executable, "-m", "outreach_ops", "bot")
         log = tmp_path / "bot.log"
@@ -108,7 +109,7 @@ async def test_a_bot_whose_database_was_replaced_accepts_nothing_and_exits_with_
         assert "Traceback" not in logged
 
 
-async def is_ready(bot: BotHarness) -> bool:
+async def is_ready(bot: Installation) -> bool:
     try:
         return (await bot.get("/readyz"))[0] == 200
     except (aiohttp.ClientConnectionError, TimeoutError):

@@ -17,22 +17,23 @@ from sandbox.slack import seed
 from shared.api.pace import boot_time
 from shared.domain.card import Card
 from shared.store.messages import Look, NotSent, Sent, Unknown
-from tests.kit.bot import CHANNEL, BotHarness, open_harness
+from tests.kit.bot import CHANNEL
 from tests.kit.clock import moment
+from tests.kit.team import Installation, installed
 
 WORDS = Message(text="Ada is interested", blocks=[])
 CARD = blockkit.render(Card(title="Ada is interested"))
 
 
 @pytest.fixture
-async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
-    async with open_harness(tmp_path) as opened:
-        await opened.control("settings", messages_per_second=0)
+async def bot(tmp_path: Path) -> AsyncIterator[Installation]:
+    async with installed(tmp_path) as opened:
+        await opened.act("settings", messages_per_second=0)
         yield opened
 
 
 @pytest.fixture
-async def messenger(bot: BotHarness) -> AsyncIterator[MessageSender]:
+async def messenger(bot: Installation) -> AsyncIterator[MessageSender]:
     token, base = bot.environ["SLACK_BOT_TOKEN"], bot.environ["SLACK_API_URL"]
     async with open_web_api(token, base_url=base) as slack:
         yield MessageSender(slack, timeout=5.0)
@@ -63,7 +64,7 @@ async def find(messenger: MessageSender, key: str, *, since: float, thread_ts: s
     return look
 
 
-def post_messages(bot: BotHarness, count: int, *, thread_ts: str | None = None) -> None:
+def post_messages(bot: Installation, count: int, *, thread_ts: str | None = None) -> None:
     """So many messages of people."""
     world = bot.slack.workspace
     for number in range(count):
@@ -71,11 +72,11 @@ def post_messages(bot: BotHarness, count: int, *, thread_ts: str | None = None) 
 
 
 async def test_the_second_try_without_blocks_ends_with_the_same_lease(
-    bot: BotHarness, messenger: MessageSender
+    bot: Installation, messenger: MessageSender
 ) -> None:
     # One second is left, and a call may take five: begun now, it could be cut off while Slack works on it.
     fault = {"method": "chat.postMessage", "kind": "error", "error": "invalid_blocks", "delay": 2.0}
-    await bot.control("faults", **fault)
+    await bot.act("faults", **fault)
     assert isinstance(await say(messenger, "slow", message=CARD, seconds=3.0), NotSent)
     assert len(await bot.calls("chat.postMessage")) == 1
 
@@ -95,15 +96,15 @@ async def test_the_second_try_without_blocks_ends_with_the_same_lease(
     ids=lambda value: "-".join(str(one) for one in value.values()) if isinstance(value, dict) else "",
 )
 async def test_a_call_without_a_response_from_slack_may_still_arrive(
-    bot: BotHarness, messenger: MessageSender, *, fault: dict[str, Any], answered: bool
+    bot: Installation, messenger: MessageSender, *, fault: dict[str, Any], answered: bool
 ) -> None:
-    await bot.control("faults", method="chat.postMessage", **fault)
+    await bot.act("faults", method="chat.postMessage", **fault)
     outcome = await say(messenger, "doubt")
     assert isinstance(outcome, Unknown)
     assert outcome.answered is answered
 
 
-async def test_a_message_is_found_behind_newer_ones(bot: BotHarness, messenger: MessageSender) -> None:
+async def test_a_message_is_found_behind_newer_ones(bot: Installation, messenger: MessageSender) -> None:
     began = moment().timestamp()
     sent = await say(messenger, "there")
     post_messages(bot, 3 * PAGE)
@@ -112,13 +113,17 @@ async def test_a_message_is_found_behind_newer_ones(bot: BotHarness, messenger: 
     assert (absent.complete, absent.found) == (True, {})
 
 
-async def test_an_incompletely_read_history_proves_nothing(bot: BotHarness, messenger: MessageSender) -> None:
+async def test_an_incompletely_read_history_proves_nothing(
+    bot: Installation, messenger: MessageSender
+) -> None:
     post_messages(bot, PAGES * PAGE + 1)
     look = await find(messenger, "there", since=moment().timestamp())
     assert (look.complete, look.hidden) == (False, True)
 
 
-async def test_only_the_bots_own_metadata_names_a_message(bot: BotHarness, messenger: MessageSender) -> None:
+async def test_only_the_bots_own_metadata_names_a_message(
+    bot: Installation, messenger: MessageSender
+) -> None:
     world = bot.slack.workspace
     # Another app may write the same key into metadata of its own.
     for kind in ("someone_elses", EVENT_TYPE):
@@ -129,20 +134,20 @@ async def test_only_the_bots_own_metadata_names_a_message(bot: BotHarness, messe
 
 
 async def test_a_post_for_a_deleted_thread_goes_to_the_channel_and_is_found_there(
-    bot: BotHarness, messenger: MessageSender
+    bot: Installation, messenger: MessageSender
 ) -> None:
     gone = "1500000000.000100"
     sent = await say(messenger, "orphan", thread_ts=gone)
     assert isinstance(sent, Sent)
     (message,) = await bot.messages()
-    assert "thread_ts" not in message or message["thread_ts"] is None
+    assert message.data.get("thread_ts") is None
     # Looked for in the thread alone, it would be taken for lost and posted again.
     look = await find(messenger, "orphan", since=moment().timestamp(), thread_ts=gone)
     assert look.found == {"orphan": sent.ts}
 
 
 async def test_a_machine_that_was_suspended_after_the_claim_posts_nothing(
-    bot: BotHarness, messenger: MessageSender, monkeypatch: pytest.MonkeyPatch
+    bot: Installation, messenger: MessageSender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deadline, read = boot_time() + 8, time.clock_gettime
     monkeypatch.setattr(
@@ -172,9 +177,9 @@ ODD: list[Any] = [
 
 @pytest.mark.parametrize("answer", ODD, ids=str)
 async def test_an_answer_of_odd_shape_proves_nothing(
-    bot: BotHarness, messenger: MessageSender, answer: object
+    bot: Installation, messenger: MessageSender, answer: object
 ) -> None:
-    await bot.control("faults", method="conversations.history", kind="answer", answer=answer)
+    await bot.act("faults", method="conversations.history", kind="answer", answer=answer)
     look = await messenger.look(CHANNEL, {"k"}, since=moment().timestamp(), deadline=boot_time() + 5)
     assert (look.complete, look.found, look.hidden, look.pages) == (False, {}, False, 0)
     assert look.error
@@ -184,21 +189,21 @@ async def test_an_answer_of_odd_shape_proves_nothing(
     "part", [{"metadata": "x"}, {"metadata": {"event_type": 7}}, {"blocks": "x"}], ids=str
 )
 async def test_an_odd_message_of_somebody_else_hides_nothing(
-    bot: BotHarness, messenger: MessageSender, part: dict[str, Any]
+    bot: Installation, messenger: MessageSender, part: dict[str, Any]
 ) -> None:
     answer = {"ok": True, "messages": [{**MESSAGE, **part}, OURS]}
-    await bot.control("faults", method="conversations.history", kind="answer", answer=answer)
+    await bot.act("faults", method="conversations.history", kind="answer", answer=answer)
     look = await messenger.look(CHANNEL, {"k"}, since=moment().timestamp(), deadline=boot_time() + 5)
     assert look.found == {"k": OURS["ts"]}
 
 
 async def test_a_page_whose_cursor_has_ended_is_read_from_the_beginning(
-    bot: BotHarness, messenger: MessageSender
+    bot: Installation, messenger: MessageSender
 ) -> None:
     post_messages(bot, PAGE + 1)
     fault = {"kind": "error", "error": "invalid_cursor"}
-    await bot.control("faults", method="conversations.history", kind="delay")
-    await bot.control("faults", method="conversations.history", **fault)
+    await bot.act("faults", method="conversations.history", kind="delay")
+    await bot.act("faults", method="conversations.history", **fault)
     look = await messenger.look(CHANNEL, {"k"}, since=moment().timestamp(), deadline=boot_time() + 5)
     assert (look.complete, look.hidden, look.position) == (False, False, "")
     assert look.error

@@ -15,7 +15,8 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 
 from bot.slack.socket_mode import SocketMode, SocketTimeouts
 from bot.slack.web_api import open_web_api
-from tests.kit.bot import BotHarness, bot_inside, interested, open_harness
+from tests.kit.bot import interested
+from tests.kit.team import Installation, installed
 from tests.kit.waiting import until
 
 HASTE = SocketTimeouts(connect=10.0, first_wait=0.05, longest_wait=0.2, close=0.5)
@@ -26,25 +27,25 @@ busy machine takes longer than half a second now and then."""
 @asynccontextmanager
 async def socket_harness(
     folder: Path, *, disabled: bool = False, ping: float = HASTE.ping
-) -> AsyncIterator[BotHarness]:
+) -> AsyncIterator[Installation]:
     """A bot that Slack reaches by Socket Mode alone; a cut is noticed by the next ping."""
-    async with open_harness(folder) as bot:
+    async with installed(folder) as bot:
         bot.use_socket_mode()
-        await bot.control("settings", tier_factor=0)  # these connect more often than Slack lets a bot
+        await bot.act("settings", tier_factor=0)  # these connect more often than Slack lets a bot
         if disabled:
-            await bot.control("sockets", act="disable")
-        async with bot_inside(bot, timeouts=replace(HASTE, ping=ping)):
+            await bot.act("sockets", act="disable")
+        async with bot.inside(timeouts=replace(HASTE, ping=ping)):
             if not disabled:
                 await connected(bot, times=1)
             yield bot
 
 
-async def state(bot: BotHarness) -> dict[str, Any]:
+async def state(bot: Installation) -> dict[str, Any]:
     body: dict[str, Any] = json.loads((await bot.get("/readyz"))[1])["socket_mode"]
     return body
 
 
-async def connected(bot: BotHarness, *, times: int) -> dict[str, Any]:
+async def connected(bot: Installation, *, times: int) -> dict[str, Any]:
     """Wait for the so-manieth connection."""
 
     async def there() -> dict[str, Any] | None:
@@ -54,8 +55,8 @@ async def connected(bot: BotHarness, *, times: int) -> dict[str, Any]:
     return dict(await until(there))
 
 
-async def answers(bot: BotHarness) -> bool:
-    return "You are ann" in json.dumps(await bot.say("whoami"))
+async def answers(bot: Installation) -> bool:
+    return "You are ann" in (await bot.ask("whoami")).shown
 
 
 async def test_commands_come_by_the_socket_and_deliveries_by_http(tmp_path: Path) -> None:
@@ -69,14 +70,14 @@ async def test_commands_come_by_the_socket_and_deliveries_by_http(tmp_path: Path
 @pytest.mark.parametrize(("act", "reason"), [("cut", "cut"), ("silence", "no response")])
 async def test_a_lost_or_silent_connection_is_replaced(tmp_path: Path, act: str, reason: str) -> None:
     async with socket_harness(tmp_path, ping=1.0) as bot:
-        await bot.control("sockets", act=act)
+        await bot.act("sockets", act=act)
 
         async def rebuilt() -> bool:
             status = await state(bot)
             return bool(status["rebuilds"] and str(status["last_loss"]).startswith(reason))
 
         await until(rebuilt)
-        await bot.control("sockets", act="speak")
+        await bot.act("sockets", act="speak")
         assert await answers(bot)
 
 
@@ -85,7 +86,7 @@ async def test_socket_mode_that_is_off_is_reported_until_it_is_on_and_stops_no_d
     tmp_path: Path, *, at_start: bool
 ) -> None:
     async with socket_harness(tmp_path, disabled=at_start) as bot:
-        await bot.control("sockets", act="disable")
+        await bot.act("sockets", act="disable")
 
         async def refused() -> bool:
             return "refused" in (await state(bot))["trouble"]
@@ -94,7 +95,7 @@ async def test_socket_mode_that_is_off_is_reported_until_it_is_on_and_stops_no_d
         assert (await bot.get("/readyz"))[0] == 200, "deliveries are taken in any case"
         assert await bot.deliver(interested(1)) == 200
         await bot.until_posted(1)
-        await bot.control("sockets", act="enable")
+        await bot.act("sockets", act="enable")
         await connected(bot, times=1 if at_start else 2)
         assert await answers(bot)
 
@@ -104,7 +105,7 @@ async def test_a_connection_that_slack_wants_refreshed_is_replaced_without_leavi
 ) -> None:
     async with socket_harness(tmp_path) as bot:
         for times in (2, 3):
-            await bot.control("sockets", act="refresh")
+            await bot.act("sockets", act="refresh")
             assert "reconnect" in (await connected(bot, times=times))["last_loss"]
             assert await answers(bot)
 
@@ -115,10 +116,10 @@ async def test_a_connection_that_slack_wants_refreshed_is_replaced_without_leavi
 
 
 async def test_a_refresh_waits_for_every_acknowledgement_that_is_due(tmp_path: Path) -> None:
-    async with open_harness(tmp_path) as bot:
+    async with installed(tmp_path) as bot:
         bot.slack.settings.request_url = None
         bot.slack.settings.tier_factor = 100.0  # these connect anew far more often than a bot does
-        await bot.control("settings", commands=[{"command": "/slow"}, {"command": "/quick"}])
+        await bot.act("settings", commands=[{"command": "/slow"}, {"command": "/quick"}])
         token, base = bot.environ["SLACK_BOT_TOKEN"], bot.environ["SLACK_API_URL"]
         async with open_web_api(token, base_url=base) as slack:
             app = AsyncApp(client=slack.client, signing_secret="", authorize=authorized)
@@ -135,11 +136,11 @@ async def test_a_refresh_waits_for_every_acknowledgement_that_is_due(tmp_path: P
             mode = SocketMode(app, bot.slack.announcement["slack_app_token"], slack, timeouts=HASTE)
             running = asyncio.create_task(mode.run())
             await until(lambda: bool(mode.state["connected"]))
-            typed = asyncio.create_task(bot.control("command", text="/slow"))
+            typed = asyncio.create_task(bot.act("command", text="/slow"))
             # The slow one must be under way when Slack asks for another connection.
             await asyncio.sleep(0.1)
-            assert (await bot.control("command", text="/quick"))["ack"]["ok"]
-            await bot.control("sockets", act="refresh")
+            assert (await bot.act("command", text="/quick"))["ack"]["ok"]
+            await bot.act("sockets", act="refresh")
             assert (await typed)["ack"]["ok"], "the quick one's acknowledgement was not the last one due"
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)

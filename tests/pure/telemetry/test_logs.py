@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.bot import bot_process, interested, open_harness
+from tests.kit.bot import interested
+from tests.kit.team import installed
 
 pytestmark = pytest.mark.e2e
 
@@ -30,10 +31,10 @@ async def test_an_unread_log_stops_neither_deliveries_nor_the_shutdown(tmp_path:
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
     try:
         async with (
-            open_harness(tmp_path, OUTREACH_LOG_LEVEL="INFO") as bot,
-            bot_process(bot, before=SHORT_QUEUE, stderr=writer) as process,
+            installed(tmp_path, OUTREACH_LOG_LEVEL="INFO") as bot,
+            bot.process(before=SHORT_QUEUE, stderr=writer) as process,
         ):
-            await bot.control("settings", messages_per_second=0)
+            await bot.act("settings", messages_per_second=0)
             async with asyncio.timeout(60):
                 for number in range(20):
                     assert await bot.deliver(interested(number)) == 200
@@ -55,8 +56,8 @@ async def test_every_line_of_a_log_that_is_read_is_json_up_to_the_last(tmp_path:
     file = tmp_path / "bot.log"
     with file.open("wb") as log:
         async with (
-            open_harness(tmp_path, OUTREACH_LOG_LEVEL="INFO") as bot,
-            bot_process(bot, stderr=log.fileno()) as process,
+            installed(tmp_path, OUTREACH_LOG_LEVEL="INFO") as bot,
+            bot.process(stderr=log.fileno()) as process,
         ):
             assert await bot.deliver(interested(1)) == 200
             await bot.until_posted(1)
