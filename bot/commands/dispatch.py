@@ -62,6 +62,7 @@ from shared.commands.replies import PAGE, Replies, find_replies
 from shared.commands.run import CommandContext, carry_out, read_question, run, write_question
 from shared.domain.alert import Alert
 from shared.domain.card import Action, Button, Card, Fact, Tone, Typed
+from shared.domain.event_kinds import kind_of
 from shared.domain.reply_states import ACK, AFTER, HOW, TAKES, State, states_for
 from shared.domain.wall_clock import moment
 from shared.frozen import frozen
@@ -198,6 +199,8 @@ class AlertActions:
 
     async def _acknowledge(self, alert: Alert, actor: Actor) -> Answer:
         """Put the person's name on the card of a paused domain, unless it has one."""
+        if not kind_of(alert.kind).acknowledged:
+            return Answer(card=GONE)
         line = f"{ACK} {alert.id}"
         acknowledged = await self.store.alerts.act(alert.id, ACK, actor, line=line, about=alert.domain)
         if acknowledged is None:

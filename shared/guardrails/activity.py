@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableSequence
 from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
@@ -89,8 +89,8 @@ class Course(Generic[T]):
 
     __slots__ = ("times", "values")
 
-    def __init__(self) -> None:
-        self.times, self.values = array("d"), list[T]()
+    def __init__(self, values: MutableSequence[T]) -> None:
+        self.times, self.values = array("d"), values
 
     def add(self, at: float, value: T) -> None:
         place = bisect_right(self.times, at)
@@ -114,8 +114,9 @@ class Activity:
         self._times = defaultdict(lambda: defaultdict(list))
         self._counts: dict[Scope, defaultdict[str, Daily]]
         self._counts = {Scope.SEQUENCE: defaultdict(Daily), Scope.INBOX: defaultdict(Daily)}
-        self._scores = defaultdict[str, Course[float]](Course)
-        self._broken = Course[Mapping[str, Collection[str]]]()
+        # Of ten thousand inboxes, the scores are most of what is known: an array of numbers holds four times as many.
+        self._scores = defaultdict[str, Course[float]](lambda: Course(array("d")))
+        self._broken = Course[Mapping[str, Collection[str]]]([])
         self._keys: dict[str, str] = {}
         self._cache: dict[object, Any] = {}
         self._now = 0.0
