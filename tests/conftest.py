@@ -41,6 +41,7 @@ LONG = 200.0
 """Seconds: a test that may take longer begins before the others."""
 LONGEST_MODULES = {
     "test_month",
+    "test_walk",
     "test_web",
     "test_whole_answers",
     "test_whole_pages",

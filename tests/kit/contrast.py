@@ -1,8 +1,12 @@
-"""How well words can be read: the contrast of their colors."""
+"""How well the words of a terminal can be read: the contrast of their colors."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from rich.color import Color
 from rich.terminal_theme import TerminalTheme
+from textual.screen import Screen
 
 TERMINAL = TerminalTheme(
     (0, 0, 0),
@@ -27,3 +31,26 @@ def contrast(one: str, other: str) -> float:
 
     light, dark = sorted((luminance(one), luminance(other)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
+
+
+GROUNDS = frozenset({"#0000aa", "#aa0000", "#aa5500"})
+"""Of the sixteen colors, which are the terminal's own: behind the selected line, an alarm and what is at risk."""
+
+
+def weak_words(screen: Screen[object]) -> Iterator[tuple[str, str, str, float]]:
+    """What is hard to read: the words, their color, what is behind them, and the contrast."""
+    for strip in screen._compositor.render_strips():
+        for segment in strip:
+            style = segment.style
+            if style is None or not any(map(str.isalnum, segment.text)):
+                continue
+            color, behind = (_hex(one) for one in (style.color, style.bgcolor))
+            if style.reverse:
+                color, behind = behind, color
+            if (found := contrast(color, behind)) < LEAST:
+                yield segment.text.strip(), color, behind, round(found, 2)
+
+
+def _hex(color: Color | None) -> str:
+    assert color, "a color of the terminal's choice"
+    return str(color.get_truecolor(TERMINAL).hex)

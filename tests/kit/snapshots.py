@@ -43,7 +43,9 @@ class Clock:
 class FakeFeed(ServiceFeed):
     """Delivers the ticks that it is given, and remembers what it was asked for."""
 
-    def __init__(self, *, history: HistoryAccess | None = None) -> None:
+    def __init__(
+        self, *, history: HistoryAccess | None = None, sends: Mapping[str, int | None] | None = None
+    ) -> None:
         self.history, self.has_bot = history, False
         self.thresholds = Thresholds()
         self.deliver: Callable[[Tick], object] = lambda _: None
@@ -51,6 +53,8 @@ class FakeFeed(ServiceFeed):
         self.closed = False
         self.marks: Many[Mark] = ()
         self.pasts: dict[str, DomainPast] = {}
+        self.dns: dict[str, tuple[tuple[Fact, ...], tuple[str, ...]]] = {}
+        self._sends = sends or {}
 
     def start(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
         self.deliver = deliver
@@ -59,13 +63,13 @@ class FakeFeed(ServiceFeed):
         self.requested.append(names)
 
     async def sent_today(self) -> Mapping[str, int | None]:
-        return {}
+        return self._sends
 
     async def recorded_marks(self, *, start: datetime, end: datetime) -> Many[Mark]:
         return [mark for mark in self.marks if start <= mark.at <= end]
 
     async def domain_dns(self, domain: str) -> tuple[tuple[Fact, ...], tuple[str, ...]]:
-        return (), ()
+        return self.dns.get(domain, ((), ()))
 
     async def domain_pasts(self, domains: Many[str]) -> Mapping[str, DomainPast]:
         return {domain: self.pasts[domain] for domain in domains if domain in self.pasts}

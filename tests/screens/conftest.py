@@ -1,13 +1,31 @@
-"""A clock that the test moves, and no drawing that nobody sees."""
+"""A clock that the test moves, a history that several tests look back at, and no drawing that nobody sees."""
 
 from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from textual.app import App
 from textual.screen import Screen
 
-from tests.kit.snapshots import Clock
+from shared.history.history import History
+from shared.storage.database import parse_url
+from tests.kit.snapshots import NOW, Clock, account
 from tests.pure.dashboard.conftest import _in_utc  # noqa: F401 -- a fixture of every test here
+from tests.screens.desk import crisis
+from tui.feed.history_access import HistoryAccess
+
+
+@pytest.fixture
+async def recorded(tmp_path: Path) -> AsyncIterator[HistoryAccess]:
+    """Two calm hours, and the crisis since 14:02; polls every ten minutes."""
+    async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store:
+        for minutes in range(150, -1, -10):
+            at = NOW - timedelta(minutes=minutes)
+            await store.add(account(now=at) if minutes > 30 else crisis(), now=at)
+        yield HistoryAccess(store, workspace="acme")
 
 
 @pytest.fixture(autouse=True)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from textual.pilot import Pilot
 
 from shared.commands.base import Result
 from shared.domain.card import Card
-from shared.domain.snapshot import Snapshot
-from tests.kit.snapshots import Clock, FakeFeed, account, tick_of
+from shared.domain.snapshot import Reading, Snapshot
+from tests.kit.snapshots import NOW, Clock, FakeFeed, account, tick_of
 from tui.app.dashboard import DashboardApp
+from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import Asked, PendingChanges
 from tui.feed.workspace_state import OpenQueue, WorkspaceState
 
@@ -20,9 +22,9 @@ from tui.feed.workspace_state import OpenQueue, WorkspaceState
 class Desk:
     """What is on the screen, and the keys."""
 
-    def __init__(self, pilot: Pilot[int]) -> None:
+    def __init__(self, pilot: Pilot[int], clock: Clock) -> None:
         assert isinstance(pilot.app, DashboardApp)
-        self.app, self.pilot = pilot.app, pilot
+        self.app, self.pilot, self.clock = pilot.app, pilot, clock
 
     @property
     def text(self) -> str:
@@ -57,8 +59,16 @@ class Desk:
             await self.pilot.press(key)
             await self.settle()
 
-    async def see(self, snapshot: Snapshot) -> None:
-        self.app.post_message(self.app.Ticked(tick_of(snapshot), self.app.states[0]))
+    async def see(self, snapshot: Snapshot, *, number: int = 0) -> None:
+        state = self.app.states[number]
+        tick = tick_of(replace(snapshot, workspace=state.workspace))
+        self.app.post_message(self.app.Ticked(tick, state))
+        await self.settle()
+
+    async def second(self, seconds: float = 1) -> None:
+        """Let time pass."""
+        self.clock.advance(seconds)
+        self.app.second_passed()
         await self.settle()
 
     async def until(self, words: str) -> str:
@@ -77,21 +87,45 @@ async def refuse(_: Asked) -> Result:
 async def at_desk(
     *,
     snapshot: Snapshot | None = None,
+    others: Sequence[str] = (),
     size: tuple[int, int] = (120, 40),
+    history: HistoryAccess | None = None,
     open_replies: OpenQueue | None = None,
     has_toasts: bool = False,
 ) -> AsyncIterator[Desk]:
-    """A dashboard over an account that was read."""
+    """A dashboard over an account that was read; `None` of a snapshot is one in a crisis."""
     clock = Clock()
-    state = WorkspaceState(
-        workspace="acme",
-        feed=FakeFeed(),
-        pending_changes=PendingChanges(refuse, now=clock),
-        open_replies=open_replies,
-    )
-    app = DashboardApp([state], now=clock)
+    states = [
+        WorkspaceState(
+            workspace=name,
+            feed=FakeFeed(history=history, sends={"person00@useacme.example": 26}),
+            pending_changes=PendingChanges(refuse, now=clock),
+            open_replies=open_replies,
+        )
+        for name in ("acme", *others)
+    ]
+    app = DashboardApp(states, now=clock)
     async with app.run_test(size=size, notifications=has_toasts) as pilot:
-        desk = Desk(pilot)
+        desk = Desk(pilot, clock)
         await desk.settle()
-        await desk.see(snapshot or account())
+        for number in range(len(states)):
+            await desk.see(snapshot or crisis(), number=number)
         yield desk
+
+
+PAUSED = "acmehq.example"
+"""The domain that the service has paused."""
+
+
+def crisis() -> Snapshot:
+    """All inboxes of one domain rest; of another one the health is bad."""
+    calm = account()
+    boxes = tuple(
+        replace(
+            box,
+            status="resting" if box.domain == PAUSED else "active",
+            health_score=59.7 if box.email == "person02@tryacme.example" else 90.0 - number / 10,
+        )
+        for number, box in enumerate(calm.inboxes.value or ())
+    )
+    return replace(calm, inboxes=Reading(value=boxes, read_at=NOW))
