@@ -92,8 +92,8 @@ async def test_settings_that_cannot_be_read_change_nothing(team: Team, real_time
     old, new = SECRETS
     await team.stop()
     write_settings(team, f'webhook_secret = "{old}"\n')
-    log = team.state_dir / "process.log"
     async with team.process() as process:
+        (log,) = team.state_dir.glob("bot-*.log")
         before = log.stat().st_size
         write_settings(team, "webhook_secret = [")
         process.send_signal(signal.SIGHUP)
