@@ -180,5 +180,5 @@ async def test_a_change_is_followed_by_a_reading_and_refused_in_the_past(*, is_p
 async def test_the_first_command_opens_the_bots_records_at_once() -> None:
     feed = feed_of(Clock())
     running = asyncio.create_task(feed.run(parse("sequences")))
-    await asyncio.wait_for(feed._is_wanted.wait(), 10)
+    assert await asyncio.wait_for(feed._is_wanted.wait(), 10)
     running.cancel()
