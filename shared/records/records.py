@@ -75,13 +75,12 @@ class AlertsSummary:
 
 @frozen
 class DomainIncident:
-    """A domain that the service paused: who acknowledged it, when it was over."""
+    """A domain that the service paused: when it was acknowledged, when it was over."""
 
     at: datetime
     text: str
     domain: str = ""
     """Empty where the delivery named none."""
-    handled_by: str = ""
     handled_at: datetime | None = None
     recovered_at: datetime | None = None
 

@@ -317,7 +317,6 @@ class Records(AuditLog, Subscriptions, Timers):
                     at=alert.received,
                     text=f"The service paused {alert.domain or 'a domain'}",
                     domain=alert.domain,
-                    handled_by=alert.acked_name,
                     handled_at=moment(alert.acked_at),
                     recovered_at=moment(alert.recovered_at),
                 )
