@@ -57,6 +57,37 @@ LOOK_BACK_SECONDS = 30 * DAY
 FOREVER = float("inf")
 
 
+def _happenings(tx: Transaction, workspace: str, since: float, until: float = FOREVER) -> list[Happening]:
+    """The deliveries of a workspace in this time, the first first."""
+    c = sightings.c
+    query = sa.select(*(c[field.name] for field in fields(Happening))).where(c.at >= since, c.at < until)
+    query = query.where(c.workspace == workspace, c.kind.in_([*EVENT_OF.values()]))
+    return tx.read(Happening, query.order_by(c.at))
+
+
+def _samples(
+    tx: Transaction,
+    workspace: str,
+    since: float,
+    until: float = FOREVER,
+    *,
+    last_only: bool = False,
+) -> list[CountSample]:
+    """The counts of a workspace within a time; or the last of each day in it, and every poll.
+
+    The last ones are enough where no window begins; between polls lie outages.
+    """
+    c = samples.c
+    query = sa.select(*_SAMPLE).where(c.workspace == workspace, c.at >= since, c.at < until)
+    if last_only:
+        of_day = [key for key in samples.primary_key.columns if key.name != "slot"]
+        newest_first = sa.func.row_number().over(partition_by=of_day, order_by=c.slot.desc())
+        ranked = query.add_columns(newest_first.label("rank")).subquery()
+        last = (ranked.c.rank == 1) | (ranked.c.scope == POLL)
+        query = sa.select(*(ranked.c[column.name] for column in _SAMPLE)).where(last)
+    return tx.read(_sample, query.order_by(query.selected_columns.at))
+
+
 class Guardrails(Repository):
     """The rules, their switches, and what is counted for them."""
 
@@ -114,15 +145,8 @@ class Guardrails(Repository):
         which = (incidents.c.workspace == workspace) & (incidents.c.began_at >= since)
         return _read(tx, which, by=incidents.c.id.desc())
 
-    @reads
-    def happenings(
-        self, tx: Transaction, workspace: str, since: float, until: float = FOREVER
-    ) -> list[Happening]:
-        """The deliveries of a workspace in this time, the first first."""
-        c = sightings.c
-        query = sa.select(*(c[field.name] for field in fields(Happening))).where(c.at >= since, c.at < until)
-        query = query.where(c.workspace == workspace, c.kind.in_([*EVENT_OF.values()]))
-        return tx.read(Happening, query.order_by(c.at))
+    happenings = reads(method(_happenings))
+    samples = reads(method(_samples))
 
     @reads
     def senders(
@@ -139,30 +163,6 @@ class Guardrails(Repository):
 
     heard_since = reads(method(heard_since))
 
-    @reads
-    def samples(
-        self,
-        tx: Transaction,
-        workspace: str,
-        since: float,
-        until: float = FOREVER,
-        *,
-        last_only: bool = False,
-    ) -> list[CountSample]:
-        """The counts of a workspace within a time; or the last of each day in it, and every poll.
-
-        The last ones are enough where no window begins; between polls lie outages.
-        """
-        c = samples.c
-        query = sa.select(*_SAMPLE).where(c.workspace == workspace, c.at >= since, c.at < until)
-        if last_only:
-            of_day = [key for key in samples.primary_key.columns if key.name != "slot"]
-            newest_first = sa.func.row_number().over(partition_by=of_day, order_by=c.slot.desc())
-            ranked = query.add_columns(newest_first.label("rank")).subquery()
-            last = (ranked.c.rank == 1) | (ranked.c.scope == POLL)
-            query = sa.select(*(ranked.c[column.name] for column in _SAMPLE)).where(last)
-        return tx.read(_sample, query.order_by(query.selected_columns.at))
-
     async def past(
         self, workspace: str, now: float, spans: Iterable[float] | None = None
     ) -> AsyncIterator[tuple[list[Happening], list[CountSample]]]:
@@ -177,15 +177,33 @@ class Guardrails(Repository):
             # Where a window begins, its next count may matter; the windows move on until all is read again.
             ages = (now - age + late for age in (0.0, *spans) for late in (0.0, 2 * HOUR))
             edges = {at // DAY for at in (*ages, heard or now)}
-        day, last = (now - HORIZON) // DAY, now // DAY
+        # Nothing is asked of the days before the first that is stored: a new bot has a month of them.
+        day, last = await self._first(now - HORIZON, now) // DAY, now // DAY
         while day <= last:
             is_whole = spans is None or day in edges
             cuts = range(0, int(DAY), int(PORTION_SECONDS if is_whole else DAY))
             for start, end in pairwise([*(day * DAY + cut for cut in cuts), (day + 1) * DAY]):
                 until = FOREVER if end > last * DAY + DAY - 1 else end
-                counts = await self.samples(workspace, start, until, last_only=not is_whole)
-                yield await self.happenings(workspace, start, until), counts
+                portion = await self._portion(workspace, start, until, last_only=not is_whole)
+                if any(portion):
+                    yield portion
             day += 1
+
+    @reads
+    def _first(self, tx: Transaction, since: float, now: float) -> float:
+        """The time of the first thing that is kept since then, of any workspace, or now: one look at each index."""
+        firsts = [
+            sa.select(sa.func.min(kept.c.at)).where(kept.c.at >= since) for kept in (sightings, samples)
+        ]
+        # A clock that was set back has left things that are later than now.
+        return min(now, *(tx.scalar(first) or now for first in firsts))
+
+    @reads
+    def _portion(
+        self, tx: Transaction, workspace: str, since: float, until: float, *, last_only: bool
+    ) -> tuple[list[Happening], list[CountSample]]:
+        counts = _samples(tx, workspace, since, until, last_only=last_only)
+        return _happenings(tx, workspace, since, until), counts
 
     @reads
     def closed_days(self, tx: Transaction, workspace: str) -> frozenset[int]:
