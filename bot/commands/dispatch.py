@@ -549,7 +549,8 @@ def _named_in_thread(named: NamedReply, text: str, alert: Alert) -> OnAlert | No
         return replace(act, person=read_person(last if is_leads else name))
     if not name or fitting(named, [alert], ""):
         return act
-    return replace(act, detail=text) if named.verb == "dismiss" else None
+    # `not interested they left` gives a reason without a name, `not interested bob: they left` names another lead.
+    return replace(act, detail=text) if named.verb == "dismiss" and not named.detail else None
 
 
 # -- the list of open replies, in an answer and on Home

@@ -61,6 +61,7 @@ def test_a_line_names_a_reply_an_act_and_what_belongs_to_it(line: str, read: Nam
         ("assign bob to ben", "assign bob to ben"),
         ("not interested no budget", "dismiss al_ada no budget"),
         ("not interested ada: no budget", "dismiss al_ada no budget"),
+        ("not interested bob: no budget", "not interested bob: no budget"),
         ("view lead", "lead al_ada"),
         ("remove", "remove ada@acme.example @acme"),
         ("remove bob@x.example", "remove bob@x.example"),
