@@ -65,7 +65,7 @@ def test_a_change_that_a_test_notices_is_killed_and_others_survive(
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[1] for line in lines if line.startswith("survives")] == ["14"]
     assert lines[-1] == "1 of 2 noticed"
-    # Changed is a copy of the folder: who ends the run in the middle keeps what they had.
+    # Changed is what a process compiles: who ends the run in the middle keeps what they had.
     assert (root / "toy.py").read_bytes() == before
 
 

@@ -1,26 +1,36 @@
 """Changes the product in one place at a time, and lists the changes that no test notices.
 
     python -m tools.mutants --paths shared/commands bot/delivery --sample 40 --seed 7 \
-        --tests tests/promises
+        --tests tests/promises tests/pure
 
 A change turns a comparison or a condition round, moves a number, drops a call or returns nothing. The
-sample depends on the seed and the sources alone. Everything happens in a copy of the checkout.
+sample depends on the seed and the sources alone. All tests run once, for the lines that each reaches
+(`--reach FILE` keeps this for the next run); then each change is tried by the tests that reach it. No
+file is written: the process of these tests compiles the changed module instead.
+
+As pytest's plugin this module is what such a process does otherwise than usual.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import json
 import os
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import count
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import CodeType
+
+import pytest
+from coverage import Coverage, CoverageData
 
 FLIPPED: dict[type[ast.cmpop], str] = {
     ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<", ast.Eq: "!=", ast.NotEq: "==",
@@ -28,6 +38,10 @@ FLIPPED: dict[type[ast.cmpop], str] = {
 }  # fmt: skip
 LOGGING = {"log", "logger", "logging", "warnings"}
 TIMEOUT_SECONDS = 300.0
+MOST_TESTS = 60
+"""Tests that try one change: of those that reach it, the ones that reach the fewest lines."""
+CHANGE, REACH = "MUTANTS_CHANGE", "MUTANTS_REACH"
+"""Settings of a process of tests: the change that it makes, or the file for the lines that it reaches."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +54,10 @@ class Mutant:
     end: int
     old: str
     new: str
+
+    @property
+    def end_line(self) -> int:
+        return self.line + self.old.count("\n")
 
     def __str__(self) -> str:
         old, new = (" ".join(text.split())[:60] for text in (self.old, self.new))
@@ -122,47 +140,114 @@ def drawn(root: Path, paths: Sequence[str], *, sample: int, seed: int) -> list[M
     return [found[number] for number in sorted(chosen)]
 
 
-class Copy:
-    """A copy of the checkout, in which one file at a time is changed."""
+class Reach:
+    """The tests that reach each line; a line that runs at import is reached by all tests of its module."""
 
-    def __init__(self, root: Path, folder: Path) -> None:
-        ignore = shutil.ignore_patterns(".venv", ".git", ".*_cache", "__pycache__", "build", "*.svg", "*.png")
-        self.root = Path(shutil.copytree(root, folder / "copy", ignore=ignore))
-        # Compiled modules are told apart by time and size, and two changes may have the same of both.
-        self._times = count(2_000_000_000)
+    def __init__(self, file: Path, known: frozenset[str]) -> None:
+        """`known` are the tests that are there now."""
+        self._data, self._known = CoverageData(str(file)), known
+        self._data.read()
+        self._breadth = Counter(
+            test
+            for path in self._data.measured_files()
+            for tests in self._data.contexts_by_lineno(path).values()
+            for test in tests
+        )
 
-    def passes(self, tests: Sequence[str], *, timeout: float, are_there: bool = False) -> bool:
-        """Run the tests. One that hangs has noticed the change, and so have those that `are_there` and can't be read."""
-        options = ["-m", "pytest", "-q", "-x", "-p", "no:schemathesis", "-p", "no:cacheprovider"]
-        environ = {**os.environ, "PYTHONPATH": str(self.root)}
+    def tests(self, path: Path, mutant: Mutant) -> list[str]:
+        """Return some that reach a change; those that reach little else come first and end soonest."""
+        by_line = self._data.contexts_by_lineno(str(path))
+        first = mutant.line
+        while first > 1 and first not in by_line:  # a line within a statement
+            first -= 1
+        reached = {test for line in range(first, mutant.end_line + 1) for test in by_line.get(line, ())}
+        if "" in reached:
+            reached = {test for tests in by_line.values() for test in tests}
+        return sorted(reached & self._known, key=lambda test: (self._breadth[test], test))[:MOST_TESTS]
+
+
+class Tests:
+    """The tests of a checkout, each run in a process of its own."""
+
+    def __init__(self, root: Path, chosen: Sequence[str]) -> None:
+        self._root, self._chosen = root, chosen
+
+    def measure(self, file: Path) -> bool:
+        """Run all and write what they reach into a file; False: they fail."""
+        told = {REACH: f"{file}.part"}
+        passed = self._run("-n", str(os.cpu_count()), *self._chosen, told=told).returncode == 0
+        whole = Coverage(data_file=str(file), config_file=False)
+        whole.combine([str(part) for part in file.parent.glob(f"{file.name}.part.*")])  # and delete them
+        if passed:
+            whole.save()
+        else:
+            file.unlink()
+        return passed
+
+    def known(self) -> frozenset[str]:
+        listed = self._run("--collect-only", "-o", "addopts=", *self._chosen).stdout.decode()
+        return frozenset(line for line in listed.splitlines() if "::" in line)
+
+    def notice(self, mutant: Mutant, tests: Sequence[str], *, timeout: float) -> bool:
+        """Try a change. Tests that hang or can't be read any more notice it, too."""
+        told = {CHANGE: json.dumps(asdict(mutant))}
         try:
-            ran = subprocess.run(
-                [sys.executable, *options, *tests],
-                cwd=self.root,
-                env=environ,
-                timeout=timeout,
-                check=False,
-                capture_output=True,
-            )
+            return bool(tests) and self._run("-x", *tests, told=told, timeout=timeout).returncode != 0
         except subprocess.TimeoutExpired:
-            return False
-        if ran.returncode in {4, 5} and not are_there:  # wrong usage, or no tests: nothing was tried
-            raise SystemExit(f"pytest found no tests: {' '.join(tests)}")
-        return ran.returncode == 0
+            return True
 
-    def survives(self, mutant: Mutant, tests: Sequence[str], *, timeout: float) -> bool:
-        file = self.root / mutant.path
-        before = file.read_bytes()
-        try:
-            self._write(file, mutant.apply(before))
-            return self.passes(tests, timeout=timeout, are_there=True)
-        finally:
-            self._write(file, before)
+    def _run(
+        self, *words: str, told: dict[str, str] | None = None, timeout: float | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
+        options = ["-q", "-p", "no:schemathesis", "-p", "no:cacheprovider", "-p", "tools.mutants"]
+        path = f"{self._root}{os.pathsep}{Path(__file__).parents[1]}"
+        return subprocess.run(
+            [sys.executable, "-m", "pytest", *options, *words],
+            cwd=self._root,
+            env={**os.environ, "PYTHONPATH": path, "COVERAGE_CORE": "ctrace", **(told or {})},
+            timeout=timeout,
+            check=False,
+            capture_output=True,
+        )
 
-    def _write(self, file: Path, source: bytes) -> None:
-        file.write_bytes(source)
-        moment = next(self._times)
-        os.utime(file, (moment, moment))
+
+_measured: list[Coverage] = []
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests() -> None:
+    """Begin before the first module of the product is imported."""
+    if change := os.environ.get(CHANGE):
+        _compile_changed(Mutant(**json.loads(change)))
+    if file := os.environ.get(REACH):
+        here, elsewhere = [f"{Path.cwd()}/*"], ["*/tests/*", "*/.venv/*"]
+        measured = Coverage(file, data_suffix=True, config_file=False, include=here, omit=elsewhere)
+        measured.start()
+        _measured.append(measured)
+
+
+def _compile_changed(mutant: Mutant) -> None:
+    path, get_code = str(Path(mutant.path).resolve()), SourceFileLoader.get_code
+
+    def get_changed(loader: SourceFileLoader, name: str) -> CodeType | None:
+        if loader.path != path:
+            return get_code(loader, name)
+        return compile(mutant.apply(Path(path).read_bytes()), path, "exec", dont_inherit=True)
+
+    setattr(SourceFileLoader, "get_code", get_changed)  # noqa: B010 # mypy refuses a plain assignment
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    for measured in _measured:
+        measured.switch_context(item.nodeid)
+    return (yield)
+
+
+def pytest_sessionfinish() -> None:
+    for measured in _measured:
+        measured.stop()
+        measured.save()
 
 
 def main(words: Sequence[str] | None = None, *, root: Path = Path(__file__).parents[1]) -> int:
@@ -170,21 +255,28 @@ def main(words: Sequence[str] | None = None, *, root: Path = Path(__file__).pare
     parser.add_argument("--paths", nargs="+", required=True)
     parser.add_argument("--sample", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--tests", nargs="+", default=["tests/promises"])
+    parser.add_argument("--tests", nargs="+", default=["tests/promises", "tests/pure"])
+    parser.add_argument("--reach", type=Path, help="file of the lines that each test reaches; made once")
     parser.add_argument("--timeout", type=float, default=TIMEOUT_SECONDS)
     given = parser.parse_args(words)
-    chosen = drawn(root, given.paths, sample=given.sample, seed=given.seed)
-    survivors = 0
+    chosen, tests = drawn(root, given.paths, sample=given.sample, seed=given.seed), Tests(root, given.tests)
     with tempfile.TemporaryDirectory() as folder:
-        copy = Copy(root, Path(folder))
-        if not copy.passes(given.tests, timeout=given.timeout):
+        file: Path = given.reach or Path(folder) / "reach"
+        if not file.exists() and not tests.measure(file):
             print("The tests fail without any change.", file=sys.stderr)
             return 2
-        for mutant in chosen:
-            if copy.survives(mutant, given.tests, timeout=given.timeout):
-                survivors += 1
-                print(f"survives  {mutant}", flush=True)
-    print(f"{len(chosen) - survivors} of {len(chosen)} noticed")
+        reach = Reach(file, tests.known())
+
+        def is_noticed(mutant: Mutant) -> bool:
+            trying = reach.tests(root / mutant.path, mutant)
+            noticed = tests.notice(mutant, trying, timeout=given.timeout)
+            if not noticed:
+                print(f"survives {len(trying)} tests  {mutant}", flush=True)
+            return noticed
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            noticed = sum(pool.map(is_noticed, chosen))
+    print(f"{noticed} of {len(chosen)} noticed")
     return 0
 
 
