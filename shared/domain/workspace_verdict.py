@@ -153,6 +153,11 @@ class Condition:
         return self.kind in DOMAIN_KINDS
 
     @property
+    def is_start_unseen(self) -> bool:
+        """True if it held already at the first look: `since` is that of the look."""
+        return self.is_older and self.since == self.began
+
+    @property
     def is_alarm(self) -> bool:
         """True if something can't send, can't be read, or a guardrail has fired; a low score alone is not an alarm."""
         return self.kind != BAD

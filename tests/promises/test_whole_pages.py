@@ -200,7 +200,7 @@ async def test_a_new_alarm_and_an_unclaimed_reply_reach_the_desktop_and_the_comm
 ) -> None:
     script, told, log = tmp_path / "alarm.py", tmp_path / "told", tmp_path / "dashboard.log"
     script.write_text(
-        f"import os\nopen({str(told)!r}, 'a').write(os.environ['OUTREACH_ALARM'])\nraise SystemExit(3)\n"
+        f"import os\nopen({str(told)!r}, 'a').write(os.environ['OUTREACH_ALARM'] * (os.getsid(0) == os.getpid()))\nraise SystemExit(3)\n"
     )
     toml = f'[dashboard]\nalarm_command = "{sys.executable} {script}"\nnotifications = "osc9"\n'
     await team.deliver(interested("Ada"))

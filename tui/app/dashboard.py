@@ -284,8 +284,8 @@ class DashboardApp(ErrorBoundary, App[int]):
         if name == "incidents":
             from tui.screens.incidents import IncidentsPage, range_for
 
-            starts = [alarm.since for alarm in self.state.alarms if alarm.is_on]
-            return IncidentsPage(span=range_for(min(starts, default=None), now=self.frame.now))
+            starts = (alarm.condition.began for alarm in self.state.alarms if alarm.is_on)
+            return IncidentsPage(span=range_for(min(filter(None, starts), default=None), now=self.frame.now))
         if name == "wall":
             from tui.screens.wall import WallPage
 

@@ -163,7 +163,7 @@ def as_data(snapshot: Snapshot, board: Board) -> Mapping[str, Any]:
 
 def _seen_to_begin(condition: Condition) -> str | None:
     """The start of a trouble; null where it held already when someone looked for the first time."""
-    if condition.since is None or (condition.is_older and condition.since == condition.began):
+    if condition.since is None or condition.is_start_unseen:
         return None
     return condition.since.isoformat()
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from types import MappingProxyType
 from typing import NamedTuple
 
 from shared.domain.snapshot import ProblemStart
@@ -34,31 +33,13 @@ class Alarm:
     """One alarm of a workspace: its condition as it is now, and what has become of it."""
 
     condition: Condition
-    since: datetime
-    """The time at which something began to be wrong here."""
-    kind_since: datetime | None = None
-    """The time at which it became of the present kind; None where it always was."""
-    since_or_earlier: bool = False
-    """It held already when this dashboard looked for the first time."""
+    """With its start; once it has recovered, the worst that it has been."""
     absent_since: datetime | None = None
     recovered_at: datetime | None = None
     acknowledged_at: datetime | None = None
     seen_extent: int = 0
     """The most inboxes that it has concerned so far."""
     worst: Condition
-
-    @classmethod
-    def of(cls, condition: Condition, *, now: datetime, is_older: bool = False) -> Alarm:
-        """The alarm of a condition that is new, or was not there before."""
-        began = condition.began or condition.since or now
-        return cls(
-            condition=condition,
-            since=began,
-            kind_since=_own_start(condition, began),
-            since_or_earlier=condition.is_older or is_older,
-            seen_extent=condition.extent,
-            worst=condition,
-        )
 
     @property
     def key(self) -> str:
@@ -76,30 +57,22 @@ class Alarm:
     def is_new(self) -> bool:
         return self.acknowledged_at is None
 
-    @property
-    def text_since(self) -> datetime:
-        """The start of what the text says; for a recovered alarm, the start of its trouble."""
-        return self.kind_since if self.kind_since and self.is_on else self.since
-
-    def since_words(self, now: datetime) -> str:
-        is_older = self.since_or_earlier and self.text_since == self.since
-        return since_words(self.text_since, is_older=is_older, now=now)
-
     def told(self, now: datetime, *, workspace: str = "") -> str:
         """`useacme.example paused, 7 inboxes not sending since 04:12`."""
         whose = f"{workspace}:" if workspace else ""
-        if self.recovered_at:
-            what = " ".join(filter(None, (whose, self.where, self.worst.text)))
-            recovered = clock(self.recovered_at, now=now)
-            return visible(f"Recovered at {recovered}, started {self.since_words(now)}: {what}")
         what = " ".join(filter(None, (whose, self.where, self.condition.text)))
+        since = since_words(self.condition, now=now)
+        if self.recovered_at:
+            return visible(f"Recovered at {clock(self.recovered_at, now=now)}, started {since}: {what}")
         gone = f", gone since {clock(self.absent_since, now=now)}" if self.absent_since else ""
-        return visible(f"{what} since {self.since_words(now)}{gone}")
+        return visible(f"{what} since {since}{gone}")
 
 
-def since_words(since: datetime | None, *, is_older: bool, now: datetime) -> str:
+def since_words(condition: Condition, *, now: datetime) -> str:
     """`14:18`, or `before 14:16` of what held already at the first look; empty where the start is unknown."""
-    return f"{'before ' if is_older else ''}{clock(since, now=now)}" if since else ""
+    if condition.since is None:
+        return ""
+    return f"{'before ' if condition.is_start_unseen else ''}{clock(condition.since, now=now)}"
 
 
 class Update(NamedTuple):
@@ -128,17 +101,16 @@ def update(
     }
     others = {alarm.key: alarm for alarm in alarms}
     kept, raised = [], []
-    for key, condition in present.items():
+    for key, seen in present.items():
         before = others.pop(key, None)
-        if before is None and first_look:
-            since, is_older = begin(condition, now=now, first_look=True, changes=changes)
-            alarm = replace(Alarm.of(condition, now=now, is_older=is_older), since=since)
-        elif before is None or not before.is_on or _is_gone(before, now=now):
-            alarm = Alarm.of(condition, now=now)
+        ongoing = before if before and before.is_on and not _is_gone(before, now=now) else None
+        condition = _with_start(seen, ongoing, now=now, first_look=first_look, changes=changes)
+        if ongoing:
+            alarm = _followed(ongoing, condition)
         else:
-            alarm = _followed(before, condition, now=now)
+            alarm = Alarm(condition=condition, seen_extent=condition.extent, worst=condition)
         kept.append(alarm)
-        is_old = condition.kind == GUARDRAIL and now - alarm.since > FRESH
+        is_old = condition.kind == GUARDRAIL and now - (condition.began or now) > FRESH
         if alarm.is_new and not first_look and not is_old and (before is None or not before.is_new):
             raised.append(alarm)
     for alarm in others.values():
@@ -158,33 +130,37 @@ def acknowledged(alarms: Sequence[Alarm], keys: Collection[str], *, at: datetime
     return tuple(replace(alarm, acknowledged_at=at) if alarm.key in keys else alarm for alarm in alarms)
 
 
-def _followed(before: Alarm, condition: Condition, *, now: datetime) -> Alarm:
+def _with_start(
+    condition: Condition,
+    before: Alarm | None,
+    *,
+    now: datetime,
+    first_look: bool,
+    changes: Iterable[Mark],
+) -> Condition:
+    """The condition with its start: that of the history, which other processes share, or else as it was seen here."""
+    if condition.began:
+        return condition
+    if before is None:
+        began, is_older = begin(condition, now=now, first_look=first_look, changes=changes)
+        return replace(condition, since=condition.since or began, began=began, is_older=is_older)
+    former = before.condition
+    # A cause that comes back begins again, even where no look fell between.
+    since = condition.since or (former.since if condition.kind == former.kind else now)
+    return replace(condition, since=since, began=former.began, is_older=former.is_older)
+
+
+def _followed(before: Alarm, condition: Condition) -> Alarm:
     """The alarm with what is so now; not acknowledged any more where that is worse, or of another kind."""
-    since, is_older, kind_since = before.since, before.since_or_earlier, before.kind_since
-    if condition.began is not None:  # the history remembers: another process may have seen it first
-        since, is_older = condition.began, condition.is_older
-    if condition.began or condition.since:
-        # A cause that comes back begins again, even where no look fell between.
-        kind_since = _own_start(condition, since)
-    elif condition.kind != before.condition.kind:
-        kind_since = condition.since or now
     is_more = _is_worse(before.condition.kind, condition.kind) or condition.extent > before.seen_extent
     return replace(
         before,
         condition=condition,
-        since=since,
-        since_or_earlier=is_older,
-        kind_since=kind_since,
         seen_extent=max(before.seen_extent, condition.extent),
         worst=max(before.worst, condition, key=_gravity),
         absent_since=None,
         acknowledged_at=None if is_more else before.acknowledged_at,
     )
-
-
-def _own_start(condition: Condition, began: datetime) -> datetime | None:
-    """The start of the present kind, where that is later than the trouble itself."""
-    return condition.since if condition.since != began else None
 
 
 def _gravity(condition: Condition) -> tuple[int, int]:
@@ -219,7 +195,7 @@ def start_of(
     now: datetime,
     first_look: bool,
     changes: Iterable[Mark],
-    recorded: Mapping[str, DomainPause] = MappingProxyType({}),
+    recorded: Mapping[str, DomainPause],
 ) -> ProblemStart:
     """The start of a condition, as far as one process can tell; `recorded` are the bot's records of domain pauses."""
     began, is_older = begin(condition, now=now, first_look=first_look, changes=changes)
@@ -241,4 +217,8 @@ def _absent(alarm: Alarm, *, now: datetime) -> Alarm:
     if not alarm.is_on:
         return alarm
     alarm = replace(alarm, absent_since=alarm.absent_since or now)
-    return replace(alarm, recovered_at=alarm.absent_since) if _is_gone(alarm, now=now) else alarm
+    if not _is_gone(alarm, now=now):
+        return alarm
+    began = alarm.condition.began
+    worst = replace(alarm.worst, since=began, began=began, is_older=alarm.condition.is_older)
+    return replace(alarm, condition=worst, recovered_at=alarm.absent_since)

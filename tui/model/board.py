@@ -38,12 +38,11 @@ class Figure:
     """A number of the account: 30 days, today, its share of the sends, and its change."""
 
     label: str
-    metric: str
     value: int | None
-    today: int | None = None
-    sends: int | None = None
+    today: int | None
+    sends: int | None
     """The number that the value is a share of; None for the sends themselves."""
-    change: str = ""
+    change: str
     """`▲ 12%` of the full days against as many before; empty where chance may be the reason."""
 
     @property
@@ -87,22 +86,22 @@ class Board:
 
     workspace: str
     verdict: WorkspaceVerdict
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[Condition, ...]
     """The troubles of this moment, the worst first."""
-    figures: tuple[Figure, ...] = ()
-    sequences: tuple[SequenceLine, ...] = ()
-    interested: tuple[LeadLine, ...] = ()
-    stamps: Mapping[str, Stamp] = field(default_factory=dict)
+    figures: tuple[Figure, ...]
+    sequences: tuple[SequenceLine, ...]
+    interested: tuple[LeadLine, ...]
+    stamps: Mapping[str, Stamp]
     """By source: inboxes, sequences, interested, today, previous, and each grouping."""
-    thresholds: health.Thresholds = health.DEFAULT
-    domain_facts: DomainFacts = DomainFacts()
-    snapshot: Snapshot = Snapshot(workspace="")
+    thresholds: health.Thresholds
+    domain_facts: DomainFacts
+    snapshot: Snapshot
     """The snapshot that it was composed of."""
-    trends: Mapping[str, tuple[float, ...]] | None = None
+    trends: Mapping[str, tuple[float, ...]] | None
     """The health of inboxes over time that it was composed of."""
-    lines: Mapping[str, InboxLine] = field(default_factory=dict)
+    lines: Mapping[str, InboxLine]
     """The inboxes by address."""
-    inboxes_by_domain: Mapping[str, tuple[InboxLine, ...]] = field(default_factory=dict)
+    inboxes_by_domain: Mapping[str, tuple[InboxLine, ...]]
 
     @property
     def inboxes(self) -> tuple[InboxLine, ...]:
@@ -127,21 +126,19 @@ class Board:
         return tuple(lines)
 
     def freshness(self, source: str, now: datetime) -> Freshness:
-        stamp = self.stamps.get(source)
-        return stamp.freshness(now) if stamp else Freshness.NEVER
+        return self.stamps[source].freshness(now)
 
     def verdict_at(self, now: datetime) -> WorkspaceVerdict:
         """The verdict as far as its age allows: what was healthy when it was last read is unknown now."""
-        stamp = self.stamps.get("inboxes")
-        is_stale = self.freshness("inboxes", now) >= Freshness.LATE
-        if self.verdict.tone is not Tone.GOOD or stamp is None or not is_stale:
+        at, text = self.snapshot.inboxes.read_at, self.verdict.text
+        if (
+            at is None
+            or self.verdict.tone is not Tone.GOOD
+            or self.freshness("inboxes", now) < Freshness.LATE
+        ):
             return self.verdict
-        at = stamp.reading.read_at
-        read = f"Unknown since {clock(at, now=now)}" if at else "Unknown"
-        then = self.verdict.text[0].lower() + self.verdict.text[1:].replace(" are healthy", " were healthy")
-        return replace(
-            self.verdict, tone=Tone.UNKNOWN, text=f"{read}: {then.replace(' is healthy', ' was healthy')}"
-        )
+        then = text[0].lower() + text[1:].replace(" are ", " were ").replace(" is ", " was ")
+        return replace(self.verdict, tone=Tone.UNKNOWN, text=f"Unknown since {clock(at, now=now)}: {then}")
 
 
 def compose(
@@ -307,7 +304,6 @@ def _figures(snapshot: Snapshot) -> tuple[Figure, ...]:
     return tuple(
         Figure(
             label=label,
-            metric=name,
             value=getattr(now, name),
             today=getattr(today, name),
             sends=None if name == "sends" else now.sends,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from math import ceil
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 from rich.cells import cell_len
@@ -14,14 +13,13 @@ from shared.api.words import GROUPINGS
 from shared.domain import evidence
 from shared.domain.card import Tone
 from shared.domain.health import Thresholds, by_score
-from shared.domain.local_zone import local
 from shared.domain.wall_clock import moment
 from shared.frozen import frozen
 from shared.text.formats import show_count, show_rate
 from shared.text.sanitize import visible
 from tui.model.lines import InboxLine, Line, SequenceLine, StatsLine, Toned
 from tui.theme.palette import RESTING, RUNNING, SIGNS, STOPPED, TONE_INK, WARMING, Ink
-from tui.theme.words import BLOCKS, REST, Piece, Words, bar, fit, width_of
+from tui.theme.words import BLOCKS, REST, Piece, Words, bar, day_and_time, fit, width_of
 
 Render = Callable[[Any, int], Sequence[Piece]]
 """A line and the width in cells -> pieces of text."""
@@ -69,9 +67,7 @@ class Placed:
     width: int
 
 
-def place(
-    columns: Sequence[Column], room: int, needs: Mapping[str, int] = MappingProxyType({})
-) -> tuple[Placed, ...]:
+def place(columns: Sequence[Column], room: int, needs: Mapping[str, int]) -> tuple[Placed, ...]:
     """The columns that fit into so many cells, with their widths.
 
     What is left goes to those that grow: first to cells that would be cut, by `needs` (cells by id of a column).
@@ -267,15 +263,12 @@ def _rate(title: str, name: str, *, rank: int = 0) -> Column:
         return evidence.share(getattr(line.stats, name), line.stats.sends) if line.stats else None
 
     def render(line: Counted, _: int) -> Sequence[Piece]:
-        rate, sends = share(line), line.stats.sends if line.stats else None
-        if rate is None or sends is None:
-            return ((show_rate(None), Ink.MUTED),)
-        if sends < evidence.LEAST_SENDS:
-            return ((evidence.TOO_FEW, Ink.MUTED),)
-        measured = evidence.rate_of(getattr(line.stats, name), sends)
-        margin = f" ±{measured.margin_points}" if measured and measured.margin_points else ""
-        ink = Ink.MUTED if measured is None or measured.is_rough else Ink.TEXT
-        return ((show_rate(rate), ink), (margin, Ink.MUTED))
+        part, sends = (getattr(line.stats, name), line.stats.sends) if line.stats else (None, None)
+        rate = evidence.rate_of(part, sends)
+        if rate is None or not rate.enough:
+            return ((evidence.show(part, sends), Ink.MUTED),)
+        margin = f" ±{rate.margin_points}" if rate.margin_points else ""
+        return ((show_rate(rate.share), Ink.MUTED if rate.is_rough else Ink.TEXT), (margin, Ink.MUTED))
 
     column, width = title.lower().replace(" ", "-"), max(12, len(title))
     return Column(
@@ -329,7 +322,7 @@ def _pause_end(line: SequenceLine, _: int) -> Sequence[Piece]:
     if line.pause is None:
         return ()
     by = f" @{visible(line.pause.by)}" if line.pause.by else ""
-    return ((f"{local(moment(line.pause.until)):%d %b %H:%M}", Ink.WARN), (by, Ink.MUTED))
+    return ((day_and_time(moment(line.pause.until)), Ink.WARN), (by, Ink.MUTED))
 
 
 SEQUENCES = (

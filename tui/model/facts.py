@@ -8,17 +8,16 @@ from datetime import datetime, timedelta
 from shared.api.models import StatsRow
 from shared.domain import evidence, health, snapshot
 from shared.domain.card import Card, Fact, Tone
-from shared.domain.local_zone import local
 from shared.domain.paused_domains import advice
 from shared.domain.wall_clock import moment
 from shared.domain.workspace_verdict import SERVICE, Condition
 from shared.frozen import frozen
 from shared.records.records import DomainPast
-from shared.text.formats import show_count, show_number, show_span
+from shared.text.formats import show_count, show_number, show_some, show_span
 from tui.model.frame import DomainLine, Frame
 from tui.model.happened import Mark
 from tui.model.lines import SequenceLine
-from tui.theme.words import clock
+from tui.theme.words import clock, day_and_time
 
 COVERED = timedelta(days=30)
 """The time that the counts of the service and of the bot's records cover."""
@@ -59,12 +58,10 @@ def fact(label: str, value: str, tone: Tone = Tone.INFO) -> Fact:
 def service_facts(service: Condition, *, frame: Frame) -> tuple[Fact, ...]:
     """Say why nothing can be read, and what to do."""
     cure = CURES.get(service.kind, "`outreach doctor` in a shell checks what fails.")
-    readings = [stamp.reading for stamp in frame.board.stamps.values()]
-    errors = [reading.error for reading in readings if reading.error]
-    details = (fact("Error", errors[0]),) if errors else ()
+    errors = [stamp.reading.error for stamp in frame.board.stamps.values() if stamp.reading.error]
     return (
         fact("Service", f"{service.text} {frame.lasting(service)}", Tone.BAD),
-        *details,
+        *(fact("Error", error) for error in errors[:1]),
         fact("Do", cure),
     )
 
@@ -115,9 +112,7 @@ def _sequences(frame: Frame, past: DomainPast, *, since: datetime) -> str:
     """Which ones send from it, those that are active first."""
     if used := frame.sequences_named(past.sequences):
         ordered = sorted(used, key=lambda line: line.sequence.status != "active")
-        named = [f"{line.label} ({line.sequence.status or 'unknown'})" for line in ordered[:NAMED]]
-        more = f" and {len(used) - NAMED} more" if len(used) > NAMED else ""
-        return ", ".join(named) + more
+        return show_some([f"{line.label} ({line.sequence.status or 'unknown'})" for line in ordered], NAMED)
     is_whole = since <= frame.now - COVERED
     return f"none was seen sending from it {'in 30 days' if is_whole else f'since {clock(since, now=frame.now)}'}"
 
@@ -129,10 +124,7 @@ def _whole_domain(frame: Frame, line: DomainLine) -> tuple[Fact, ...]:
     return (
         fact("Inboxes", ", ".join(f"{n:,} {kind.replace('_', ' ')}" for kind, n in stood if n)),
         fact("Lowest health", _score(domain.lowest), line.tone),
-        Fact(
-            label="Daily limit",
-            value=show_count(evidence.total([inbox.inbox.daily_limit for inbox in inboxes])),
-        ),
+        fact("Daily limit", show_count(evidence.total([inbox.inbox.daily_limit for inbox in inboxes]))),
         *_counts(sent if any(inbox.stats for inbox in inboxes) else None),
     )
 
@@ -143,7 +135,7 @@ def _before(past: DomainPast | None, *, now: datetime) -> tuple[Fact, ...]:
     for pause in past.pauses if past else ():
         if pause.recovered_at is None:
             continue
-        lasted = show_span(max(pause.recovered_at - pause.at, timedelta()))
+        lasted = show_span(pause.recovered_at - pause.at)
         reason = f": {pause.reason}" if pause.reason else ""
         pauses.append(f"paused {clock(pause.at, now=now)} for {lasted}{reason}")
     return (fact("Before", "; ".join(pauses)),) if pauses else ()
@@ -183,11 +175,10 @@ def _today(sent: int | None, limit: int | None) -> tuple[Fact, ...]:
 
 def sequence_card(frame: Frame, line: SequenceLine) -> Card:
     pause = line.pause
-    ends = f"{local(moment(pause.until)):%d %b %H:%M}" if pause else ""
-    paused = (("Paused until", ends), ("Paused by", pause.by)) if pause else ()
+    paused = {"Paused until": day_and_time(moment(pause.until)), "Paused by": pause.by} if pause else {}
     facts = (
         fact("Status", line.pending or line.sequence.status or "unknown", line.tone),
-        *(fact(label, value) for label, value in paused if value),
+        *(fact(label, value) for label, value in paused.items() if value),
         fact("Steps", show_count(line.sequence.steps)),
         *_counts(line.stats),
     )
@@ -201,7 +192,7 @@ def lately(changes: Iterable[Mark], about: str, *, title: str) -> str:
     for mark in changes:
         if mark.about == about:
             whose = "" if mark.subject == title else f"{mark.subject} "
-            lines.append(f"{local(mark.at):%d %b %H:%M}  {whose}{mark.text}")
+            lines.append(f"{day_and_time(mark.at)}  {whose}{mark.text}")
     return "\n".join(lines[:LATELY])
 
 

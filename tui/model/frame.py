@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 
 from shared.domain.card import Tone
@@ -17,7 +17,7 @@ from shared.domain.local_zone import local
 from shared.domain.snapshot import Snapshot
 from shared.domain.workspace_verdict import PAUSED, SERVICE, Condition
 from shared.frozen import frozen
-from shared.text.formats import show_count, show_span
+from shared.text.formats import show_count, show_some, show_span
 from shared.text.sanitize import visible
 from tui.model.alarms import Alarm, since_words
 from tui.model.board import Board, Figure, unread
@@ -132,9 +132,9 @@ class Frame:
 
     def _dated(self, condition: Condition) -> Condition:
         alarm = self.alarm_of.get(condition.where)
-        if condition.since or alarm is None or alarm.condition.key != condition.key:
+        if condition.since or alarm is None or alarm.condition.kind != condition.kind:
             return condition
-        return replace(condition, since=alarm.text_since, began=alarm.since, is_older=alarm.since_or_earlier)
+        return alarm.condition
 
     @cached_property
     def conditions(self) -> Mapping[str, Condition]:
@@ -174,18 +174,16 @@ class Frame:
 
     def since_of(self, condition: Condition | None) -> str:
         """`14:18`, `before 14:16`, or nothing where the start is unknown."""
-        if condition is None:
-            return ""
-        return since_words(condition.since, is_older=_is_older(condition), now=self.now)
+        return since_words(condition, now=self.now) if condition else ""
 
     def lasting(self, condition: Condition) -> str:
         """`since 14:18 (20 min)`; without the length where it began before the first look."""
         if condition.since is None:
             return ""
         since = f"since {self.since_of(condition)}"
-        if _is_older(condition):
+        if condition.is_start_unseen:
             return since
-        return f"{since} ({show_span(max(self.now - condition.since, timedelta()))})"
+        return f"{since} ({show_span(self.now - condition.since)})"
 
     # -- domains -----------------------------------------------------------------------------------------
 
@@ -245,8 +243,7 @@ class Frame:
 
     def age(self, source: str) -> str:
         """`12 s ago`, `late: 4 min ago`, `no response yet`."""
-        stamp = self.board.stamps.get(source)
-        return stamp.words(self.now) if stamp else "reading…"
+        return self.board.stamps[source].words(self.now)
 
     @cached_property
     def headline(self) -> Headline:
@@ -256,8 +253,7 @@ class Frame:
         parts: list[str] = []
         if service := self.service:
             parts.append(f"{visible(service.text)} {self.lasting(service)}".strip())
-            stamp = self.board.stamps.get("inboxes")
-            read_at = stamp.reading.read_at if stamp else None
+            read_at = self.snapshot.inboxes.read_at
             parts.append(f"data from {clock(read_at, now=self.now)}" if read_at else "no data yet")
         first, *counts = verdict.text.split(" · ")
         parts += [first, *counts]
@@ -279,13 +275,12 @@ class Frame:
 
     def _causes(self) -> str:
         """Name the causes of paused domains in a few words."""
-        causes = dict.fromkeys(
-            line.cause.partition(" (")[0]
+        causes = {
+            line.cause.partition(" (")[0]: None
             for line in self.domain_lines
             if (condition := self.conditions.get(line.key)) and condition.kind == PAUSED and line.cause
-        )
-        more = f" and {len(causes) - NAMED_CAUSES} more" if len(causes) > NAMED_CAUSES else ""
-        return visible(", ".join([*causes][:NAMED_CAUSES]) + more)
+        }
+        return visible(show_some([*causes], NAMED_CAUSES))
 
     def figures(self, room: int) -> Words:
         """`Sends 35,441 ▲2% (full days) · today 1,208`, then the others; in a short form where the room is small."""
@@ -298,11 +293,6 @@ class Frame:
             if width_of(pieces) <= room:
                 return Words(tuple(pieces))
         return Words()
-
-
-def _is_older(condition: Condition) -> bool:
-    """True where it began before the first look."""
-    return condition.is_older and condition.since == condition.began
 
 
 def _figure(figure: Figure, *, is_long: bool) -> list[Piece]:

@@ -24,7 +24,7 @@ from shared.text.formats import show_number, show_span
 from shared.text.sanitize import visible
 from tui.model.happened import LOOKS, Mark, MarkKind
 from tui.theme.palette import TONE_INK, Ink
-from tui.theme.words import REST, Piece, Words
+from tui.theme.words import REST, Piece, Words, day_and_time
 
 Span = tuple[datetime, datetime]
 WORKSPACE = "workspace"
@@ -328,11 +328,14 @@ class LaneLine:
         at = self.cursor
         if at is None:
             return Words()
-        about: Sequence[Piece] = ((f"{_time(at)}  ", Ink.ACCENT), (f"{visible(self.key)} ", Ink.STRONG))
+        about: Sequence[Piece] = (
+            (f"{day_and_time(at)}  ", Ink.ACCENT),
+            (f"{visible(self.key)} ", Ink.STRONG),
+        )
         segment = self.lane.at(at)
         if segment is None:
             return Words((*about, ("not known", Ink.MUTED)))
-        state, since = segment.state, f"since {_time(segment.start)}"
+        state, since = segment.state, f"since {day_and_time(segment.start)}"
         if state is not LaneState.HEALTHY:
             since += f", {segment.affected:,} of {self.lane.inboxes:,} inboxes"
         return Words((*about, (f"{state.value} ", state.ink), (since, Ink.TEXT)))
@@ -344,7 +347,7 @@ class LaneLine:
         for mark in self.lane.marks[::-1][:MOST_EVENTS]:
             text = visible(f"{mark.subject} {mark.text}".strip())
             sign = (f"{mark.look.sign} ", mark.look.ink)
-            lines.append(Words(((f"{_time(mark.at)} ", Ink.MUTED), sign, (text, Ink.TEXT))))
+            lines.append(Words(((f"{day_and_time(mark.at)} ", Ink.MUTED), sign, (text, Ink.TEXT))))
         return tuple(lines)
 
 
@@ -352,10 +355,6 @@ def lane_lines(incident: Incident, *, cursor: datetime | None = None) -> tuple[L
     """The lane of the workspace where something happened to it, then the domains, those in trouble first."""
     own = (Lane(domain=WORKSPACE, inboxes=0, marks=incident.marks),) if incident.marks else ()
     return tuple(LaneLine(lane=lane, incident=incident, cursor=cursor) for lane in (*own, *incident.lanes))
-
-
-def _time(at: datetime) -> str:
-    return f"{local(at):%d %b %H:%M}"
 
 
 def legend() -> tuple[Words, Words]:

@@ -161,15 +161,11 @@ class Stamp:
     reading: Reading[Any]
     interval: float
 
-    def age(self, now: datetime) -> float | None:
-        """Seconds since the last good read; never negative, though clocks step back."""
-        at = self.reading.read_at
-        return None if at is None else max(0.0, (now - at).total_seconds())
-
     def freshness(self, now: datetime) -> Freshness:
-        age = self.age(now)
-        if age is None:
+        at = self.reading.read_at
+        if at is None:
             return Freshness.NEVER
+        age = (now - at).total_seconds()
         if age > VERY_LATE * self.interval + GRACE:
             return Freshness.VERY_LATE
         since = self.reading.failed_since
@@ -183,8 +179,8 @@ class Stamp:
 
     def words(self, now: datetime) -> str:
         """Write the age for the panel's head: `12 s ago`, `late: 4 min ago`."""
-        freshness = self.freshness(now)
-        if freshness is Freshness.NEVER:
+        at = self.reading.read_at
+        if at is None:
             return "no response yet" if self.reading.error else "reading…"
-        late = {Freshness.LATE: "late: ", Freshness.VERY_LATE: "stale: "}.get(freshness, "")
-        return late + ago(self.reading.read_at, now=now)
+        late = {Freshness.LATE: "late: ", Freshness.VERY_LATE: "stale: "}.get(self.freshness(now), "")
+        return late + ago(at, now=now)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from shared.domain.card import Card, Fact, Tone
 from shared.domain.reply_queue import QueuedReply
@@ -17,8 +17,8 @@ from tui.theme.palette import SIGNS, TONE_INK, Ink
 from tui.theme.words import REST, Piece, clock
 
 DELETED = "The words of this reply are no longer stored."
-LATE_SECONDS = 300
-"""Seconds after which an unclaimed reply is shown as late."""
+LATE = timedelta(minutes=5)
+"""An unclaimed reply that is older is shown as late."""
 
 
 @frozen
@@ -33,14 +33,10 @@ class ReplyLine:
         return self.reply.alert_id
 
     @property
-    def seconds(self) -> float:
-        return max(0.0, (self.now - self.reply.received_at).total_seconds())
-
-    @property
     def tone(self) -> Tone:
         if not self.reply.is_unclaimed:
             return Tone.INFO
-        return Tone.BAD if self.seconds > LATE_SECONDS else Tone.WARN
+        return Tone.BAD if self.now - self.reply.received_at > LATE else Tone.WARN
 
     @property
     def who(self) -> str:
@@ -88,7 +84,7 @@ def _sign(line: ReplyLine, _: int) -> Sequence[Piece]:
 
 
 def _waiting(line: ReplyLine, _: int) -> Sequence[Piece]:
-    age = show_span(line.now - line.reply.received_at) if line.seconds else "0 s"
+    age = show_span(line.now - line.reply.received_at)
     return ((age, TONE_INK[line.tone] if line.reply.is_unclaimed else Ink.MUTED),)
 
 

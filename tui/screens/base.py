@@ -262,7 +262,7 @@ def panel_of(source: str, frame: Frame) -> dict[str, Any]:
     """The arguments with which a panel tells the age of its source."""
     return {
         "freshness": frame.freshness(source),
-        "stamp": frame.board.stamps.get(source),
+        "stamp": frame.board.stamps[source],
         "age": frame.age(source),
         "is_lit": frame.is_past,
     }

@@ -89,12 +89,10 @@ def _listed(lines: Sequence[Line], columns: Sequence[Column], *, width: int) -> 
 
 
 def _title(frame: Frame, title: str, source: str, number: int) -> Words:
-    stamp = frame.board.stamps.get(source)
-    counted = stamp.counted(number) if stamp else f"{number:,}"
-    late = ""
-    if stamp and (stamp.reading.error or frame.freshness(source) is not Freshness.FRESH):
+    stamp, late = frame.board.stamps[source], ""
+    if stamp.reading.error or frame.freshness(source) is not Freshness.FRESH:
         late = f"   {stamp.words(frame.now)} {visible(stamp.reading.error or '')}"
-    return Words(((title.upper(), Ink.STRONG), (f" {counted}", Ink.MUTED), (late, Ink.WARN)))
+    return Words(((title.upper(), Ink.STRONG), (f" {stamp.counted(number)}", Ink.MUTED), (late, Ink.WARN)))
 
 
 def as_csv(lines: Sequence[Line], columns: Sequence[Column]) -> str:

@@ -91,10 +91,6 @@ class Lines:
     lines: tuple[Words, ...] = ()
     is_row: bool = False
 
-    @property
-    def plain(self) -> str:
-        return ("" if self.is_row else "\n").join(line.plain for line in self.lines)
-
     def __rich_console__(self, _: Console, __: ConsoleOptions) -> Iterator[Text]:
         if self.is_row:
             yield Text.assemble(*(line.text() for line in self.lines), no_wrap=True, overflow="ellipsis")
@@ -143,20 +139,23 @@ def fit(pieces: Sequence[Piece], width: int, *, right: bool = False) -> list[Pie
 
 def bar(fraction: float | None, width: int, ink: Ink) -> list[Piece]:
     """A thin line, as much of it strong as the fraction says, in halves of a cell."""
-    if fraction is None or width <= 0:
-        return [(REST * max(0, width), Ink.FAINT)]
+    if fraction is None:
+        return [(REST * width, Ink.FAINT)]
     full, half = divmod(round(min(max(fraction, 0.0), 1.0) * width * 2), 2)
     return [("━" * full + "╸" * half, ink), ("─" * (width - full - half), Ink.FAINT)]
 
 
-def ago(moment: datetime | None, *, now: datetime) -> str:
-    """`12 s ago`; `not read yet` for what never was."""
-    if moment is None:
-        return "not read yet"
+def ago(moment: datetime, *, now: datetime) -> str:
+    """`now`, `12 s ago`."""
     return "now" if now - moment < timedelta(seconds=1) else f"{show_span(now - moment)} ago"
+
+
+def day_and_time(at: datetime) -> str:
+    """`21 Nov 14:02`."""
+    return local(at).strftime("%d %b %H:%M")
 
 
 def clock(at: datetime, *, now: datetime) -> str:
     """`14:02`, or `21 Nov 14:02` of another day."""
     here = local(at)
-    return here.strftime("%H:%M" if here.date() == local(now).date() else "%d %b %H:%M")
+    return f"{here:%H:%M}" if here.date() == local(now).date() else day_and_time(at)

@@ -12,17 +12,13 @@ from tui.theme.words import Lines, Words
 
 
 class TextLine(ErrorBoundary, Static):
-    """One line, or as many as were set; `plain` is what stands there."""
+    """One line, or as many as were set."""
 
     DEFAULT_CSS = "TextLine { height: 1; }"
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 # the framework's word
         super().__init__("", id=id, classes=classes)
         self._words: Words | Lines = Words()
-
-    @property
-    def plain(self) -> str:
-        return self._words.plain
 
     def set(self, words: Words | Lines) -> None:
         if words != self._words:

@@ -25,6 +25,7 @@ from tui.model.alarms import (
     Alarm,
     Update,
     acknowledged,
+    since_words,
     start_of,
     update,
 )
@@ -62,7 +63,7 @@ def test_problems_at_the_start_are_shown_without_the_bell() -> None:
     found = update((), (PAUSED, replace(BAD, where="b.example")), now=NOW, first_look=True, changes=[rested])
     # Who starts the dashboard sees what is wrong; a bell for each would call for nothing new.
     assert found.raised == ()
-    assert {one.where: one.since_words(NOW) for one in found.alarms} == {
+    assert {one.where: since_words(one.condition, now=NOW) for one in found.alarms} == {
         "a.example": "13:02",
         "b.example": "before 14:32",
     }

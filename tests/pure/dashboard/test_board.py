@@ -99,7 +99,6 @@ def test_an_age_is_late_after_two_intervals_and_stale_after_five_or_where_readin
     ages = [board.freshness("inboxes", NOW + timedelta(seconds=one)) for one in (125, 125.5)]
     assert ages == [fresh, late]
     assert board.freshness("sequences", NOW + timedelta(days=9)) is fresh, "it is read at no interval"
-    assert board.freshness("nothing", NOW) is Freshness.NEVER
     stamp = board.stamps["inboxes"]
     assert [stamp.words(NOW + timedelta(seconds=one)) for one in (0, 9, 200, 900)] == [
         "now", "9 s ago", "late: 3 min ago", "stale: 15 min ago"

@@ -19,6 +19,7 @@ from tui.entrypoints.once import as_data
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick
 from tui.feed.workspace_state import WorkspaceState
+from tui.model.alarms import since_words
 from tui.model.board import DomainFacts
 from tui.screens.report import report
 
@@ -79,9 +80,9 @@ def domain_since(tick: Tick, *, words: str) -> set[datetime | None]:
     assert is_known == bool(told["since"]), "how long it lasts is told where its start is known"
     (line,) = [one for one in frame.domain_lines if one.key == DOMAIN]
     assert line.since == words
-    assert alarm.since_words(now) == words
+    assert since_words(alarm.condition, now=now) == words
     seen = {datetime.fromisoformat(told["since"])} if told["since"] else set()
-    return {alarm.since, viewed.since, viewed.began, *seen}
+    return {alarm.condition.since, viewed.since, viewed.began, *seen}
 
 
 async def test_what_one_process_saw_begin_another_knows(tmp_path: Path) -> None:

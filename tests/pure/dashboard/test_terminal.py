@@ -173,6 +173,7 @@ async def test_what_does_not_end_in_time_is_ended_the_hard_way(monkeypatch: pyte
     codes = list[int]()
     monkeypatch.setattr(os, "_exit", codes.append)
     terminal.insist(0.01)
+    assert threading.enumerate()[-1].daemon, "it holds up no orderly end"
     await until(lambda: codes)
     assert codes == [1]
 

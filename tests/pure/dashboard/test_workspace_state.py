@@ -11,6 +11,7 @@ from shared.domain.workspace_verdict import SERVICE
 from shared.records.records import DomainPast, DomainPause
 from tests.kit.snapshots import NOW, account, failing, tick_of
 from tui.feed.workspace_state import WorkspaceState
+from tui.model.alarms import since_words
 from tui.model.board import DomainFacts
 from tui.model.frame import Frame
 from tui.model.happened import Mark, MarkKind
@@ -50,7 +51,7 @@ def test_an_alarm_goes_off_at_the_edge_and_not_for_what_was_already_so() -> None
     assert seen(state, resting(ONE), minutes=0) == []
     assert list(state.alarms) == []
     assert seen(state, resting(ONE, minutes=1), minutes=1) == [], "it was so when the dashboard began"
-    assert [alarm.since_words(NOW) for alarm in state.alarms] == ["before 14:33"]
+    assert [since_words(alarm.condition, now=NOW) for alarm in state.alarms] == ["before 14:33"]
     told = "getacme.example paused, 6 inboxes not sending since 14:34"
     assert seen(state, resting(ONE, OTHER, minutes=2), minutes=2) == [told]
     assert seen(state, resting(ONE, OTHER, minutes=3), minutes=3) == []
@@ -104,7 +105,7 @@ def test_each_trouble_of_the_service_has_its_own_start_also_where_it_comes_back(
     # The look between had seen nothing of the other cause.
     frame = followed([*moments, (16, replace(account(), inboxes=again))])
     (alarm,) = [alarm for alarm in frame.alarms if alarm.key == SERVICE]
-    assert alarm.since_words(frame.now) == "14:48"
+    assert since_words(alarm.condition, now=frame.now) == "14:48"
     assert "since 14:48" in frame.headline.text
 
 
