@@ -11,7 +11,6 @@ from typing import Any
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
 from shared.api.pace import BudgetState
 from shared.domain.card import Fact
-from shared.domain.health import Thresholds
 from shared.domain.snapshot import Reading, Snapshot
 from shared.records.records import DomainPast
 from tui.feed.history_access import HistoryAccess
@@ -47,7 +46,6 @@ class FakeFeed(ServiceFeed):
         self, *, history: HistoryAccess | None = None, sends: Mapping[str, int | None] | None = None
     ) -> None:
         self.history, self.has_bot = history, False
-        self.thresholds = Thresholds()
         self.deliver: Callable[[Tick], object] = lambda _: None
         self.requested: list[tuple[str, ...]] = []
         self.closed = False

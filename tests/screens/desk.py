@@ -29,13 +29,10 @@ class Desk:
     @property
     def text(self) -> str:
         """All characters of the screen, and of what is behind a dialog."""
-        page = self.app.page
-        screens = [page, *([] if self.app.screen is page else [self.app.screen])]
+        stack = self.app.screen_stack
+        screens = stack[stack.index(self.app.page) :]
         return "\n".join(
-            strip.text.rstrip()
-            for one in screens
-            if one
-            for strip in one._compositor.render_strips(self.app.size)
+            strip.text.rstrip() for one in screens for strip in one._compositor.render_strips(self.app.size)
         )
 
     @property

@@ -25,7 +25,7 @@ async def test_toasts_take_room_and_never_lie_over_the_list_in_use(size: tuple[i
         table = desk.app.screen.query_one("#sequences", ListTable)
         for number in range(3):
             # Longer than the test, or the first could be gone before the third has come.
-            desk.app.toast(f"Notice {number}", timeout=600)
+            desk.app.notify(f"Notice {number}", timeout=600)
         await desk.until("Notice 2")
         await desk.settle()
         assert table.line

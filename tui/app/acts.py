@@ -18,7 +18,7 @@ from shared.commands import UsageError, invocation, parse
 from shared.commands.base import DOMAIN, Act, Arguments, Question, Result
 from shared.commands.pause import Pause, Resume, SetStatus
 from shared.commands.times import End, read_end
-from shared.commands.undo import Undo
+from shared.commands.undo import Undo, UndoChange
 from shared.domain.card import Card, Tone
 from shared.text.formats import short_duration
 from shared.text.sanitize import visible
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from tui.app.dashboard import DashboardApp
 
 TIME_HINT = "Pause for how long: 2h, a day, until monday 9am. Enter asks, Esc cancels."
-TOAST_SECONDS = 8.0
 PAST = Card(
     title="You are viewing the past",
     tone=Tone.WARN,
@@ -102,8 +101,9 @@ class Acts:
                 self.run_typed(offer.line)
 
         frame = self.app.frame
-        only_reads = frame.only_reads or frame.is_past
-        offered = partial(offers, sequences=frame.board.sequences, actions=actions, only_reads=only_reads)
+        offered = partial(
+            offers, sequences=frame.board.sequences, actions=actions, only_reads=frame.only_reads
+        )
         await self.app.push_screen(Palette(offers=offered, chosen=chosen))
 
     def run_typed(self, line: str) -> None:
@@ -121,11 +121,11 @@ class Acts:
 
     async def _whole(self, asked: Asked) -> None:
         state, page = self.app.state, self.app.screen
-        changes = isinstance(asked, Yes) or asked.changes
         done = await self.run(asked, state)
         if isinstance(done, Question):
-            is_undo = not isinstance(asked, Yes) and isinstance(asked.arguments, Undo)
-            yes = Yes(act=done.choices[0].act, line=done.line) if is_undo else await self._answer(done)
+            act = done.choices[0].act
+            is_undo = isinstance(act, UndoChange)
+            yes = Yes(act=act, line=done.line) if is_undo else await self._answer(done)
             if yes is None:
                 return
             # In the workspace in which it was asked, even if another one is shown by now.
@@ -133,20 +133,19 @@ class Acts:
         assert isinstance(done, Result)
         if done.changed and done.card.tone not in {Tone.WARN, Tone.BAD}:
             self._receipt(done, state)
-        elif (changes and not done.card.buttons) or self.app.screen is not page:
+        elif (asked.changes and not done.card.buttons) or self.app.screen is not page:
             self.app.tell(done.card)
         else:
             self._show(done.card)
 
     async def run(self, asked: Asked, state: WorkspaceState) -> Result | Question:
         """The one place where commands run: what changes something is refused while the past is shown."""
-        changes = isinstance(asked, Yes) or asked.changes
         if state.pending_changes is None:
             return Result(card=NO_SERVICE, problem="no service")
-        if changes and self.app.frame.is_past:
+        if asked.changes and self.app.frame.is_past:
             return Result(card=PAST, problem="the past")
         self.app.running = asked.line
-        self.app.call_later(self.app.hand_frame)
+        self.app.hand_frame()
         try:
             return await state.pending_changes.run(asked)
         finally:
@@ -170,11 +169,10 @@ class Acts:
 
     def _receipt(self, result: Result, state: WorkspaceState) -> None:
         """One toast for one act, with the key that takes it back."""
-        page = self.app.page
-        key = page.key_of("undo") if page else ""
+        key = self.app.page.key_of("undo")
         whose = "" if state is self.app.state else f"{state.workspace}: "
         undo = f" Press {key} to undo." if result.undoable and not result.undoes and key else ""
-        self.app.toast(f"{whose}{visible(result.card.title)}.{undo}", timeout=TOAST_SECONDS)
+        self.app.toast(f"{whose}{visible(result.card.title)}.{undo}")
 
     def _show(self, card: Card) -> None:
         """Show an answer, and carry out its button that is pressed."""

@@ -17,7 +17,6 @@ from textual.driver import Driver
 from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.reactive import var
-from textual.screen import ModalScreen
 from textual.worker import Worker, WorkerState
 
 from shared.domain.card import Card, Tone
@@ -57,8 +56,7 @@ LOOK_EVERY = timedelta(seconds=15)
 SCRUBBED = timedelta(hours=24)
 """The time that the lanes below a past board cover."""
 MOST_TOASTS = 2
-TIP_SECONDS = 25.0
-LONG_TOAST_SECONDS = 20.0
+TOAST_SECONDS = 15.0
 SEEK_HINT = "Go to a time: 14:02, yesterday 9:00, 21 Nov 14:02, or how long ago: 20m, 3h. Esc cancels."
 NO_HISTORY = "The history isn't open yet. Try again in a moment."
 ACTIONS = (
@@ -148,7 +146,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         if self._start_on_wall:
             self.action_open("wall")
         for warning in unknown_keys(self._keys):
-            self.toast(warning, severity="warning", timeout=30)
+            self.toast(warning, severity="warning")
         self.set_interval(1.0, self.second_passed, name="clock")
         first, *others = self.states
         self.set_timer(PAINT_SECONDS, partial(self.board.call_after_refresh, self._start, first))
@@ -160,7 +158,7 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     async def _show_tips(self, tips: AsyncIterator[str]) -> None:
         async for tip in tips:
-            self.toast(tip, timeout=TIP_SECONDS)
+            self.toast(tip)
 
     def _start(self, state: WorkspaceState) -> None:
         if state.feed:
@@ -200,18 +198,15 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     def watch_frame(self) -> None:
         page = self.page
-        if page is not None and page.is_mounted:
+        if page.is_mounted:
             page.frame = self._live_frame() if page.is_always_live and self._replay else self.frame
 
     def second_passed(self) -> None:
-        """Update ages and clocks; while the app closes, its timer still runs without a screen."""
-        if not self.screen_stack:
-            return
+        """Update ages and clocks."""
         self.hand_frame()
         # While the past is shown nothing that it shows can change.
         page = self.page
-        looked_at = page.looked_at if page and self._replay is None else None
-        if page and looked_at and self.now() - looked_at >= LOOK_EVERY:
+        if self._replay is None and page.looked_at and self.now() - page.looked_at >= LOOK_EVERY:
             self.read_for(page)
         if self._driver and (sequence := self._notifier.due(self.now())):
             self._driver.write(sequence)
@@ -224,7 +219,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         prefix = state.workspace if len(self.states) > 1 else ""
         if raised:
             self.bell()
-            if self.page and self.page.lane_span and self._replay is None:
+            if self.page.lane_span and self._replay is None:
                 self.read_for(self.page)
             texts = [alarm.told(self.now(), workspace=prefix) for alarm in raised]
             self._on_alarm(texts)
@@ -233,20 +228,23 @@ class DashboardApp(ErrorBoundary, App[int]):
         for text in self._news[state.workspace].of(tick.snapshot):
             self._notifier.tell(f"{prefix}: {text}" if prefix else text)
         if state.pending_changes and (refuted := state.pending_changes.confirm(tick.snapshot)):
-            self.toast("\n".join(map(visible, refuted)), severity="error", timeout=LONG_TOAST_SECONDS)
+            self.toast("\n".join(map(visible, refuted)), severity="error")
         self.hand_frame()
 
     # -- pages -----------------------------------------------------------------------------------------
 
     @property
     def pages(self) -> list[Page]:
-        """The stack that Esc goes up, the board first."""
-        return [screen for screen in self.screen_stack if isinstance(screen, Page)]
+        """The stack that Esc goes up, the board first.
+
+        While the app closes, its timer and its commands still run without a screen.
+        """
+        return [screen for screen in self.screen_stack if isinstance(screen, Page)] or [self.board]
 
     @property
-    def page(self) -> Page | None:
+    def page(self) -> Page:
         """The page that is seen, also behind a dialog."""
-        return self.pages[-1] if self.pages else None
+        return self.pages[-1]
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -255,22 +253,17 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     def go(self, about: PageRef, *, is_beside: bool = False) -> None:
         """Go down to a thing; or beside the page of one of its kind."""
-        if is_beside and len(self.pages) > 1:
+        if is_beside:
             self.pop_screen()
         self.push_screen(PAGES[about.kind](about))
 
     def action_climb(self, levels: int) -> None:
         for _ in range(levels):
-            if len(self.pages) > 1 and not isinstance(self.screen, ModalScreen):
+            if len(self.pages) > 1:
                 self.pop_screen()
-
-    def can_open(self, name: str) -> bool:
-        return name != "workspaces" or len(self.states) > 1
 
     def action_open(self, name: str) -> None:
         """One of the pages of the first level, in place of whatever is open."""
-        if not self.can_open(name):
-            return
         self.action_climb(len(self.pages) - 1)
         if name != "board":
             self.push_screen(self._made(name))
@@ -280,7 +273,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         if name == "replies":
             from tui.screens.replies import RepliesPage
 
-            return RepliesPage(self.state, is_browser=self.is_web or self.state.pending_changes is None)
+            return RepliesPage(self.state)
         if name == "incidents":
             from tui.screens.incidents import IncidentsPage, range_for
 
@@ -309,10 +302,10 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     # -- what is read for a page -------------------------------------------------------------------------
 
-    def read_of(self, about: PageRef) -> Read | None:
-        """Give what was read about a thing; what wasn't is read now. None in the past, which has what was known then."""
+    def read_of(self, about: PageRef) -> Read:
+        """Give what was read about a thing; what wasn't is read now. Nothing in the past, which has what was known then."""
         if self.frame.is_past:
-            return None
+            return Read()
         if about not in self._read:
             self._read[about] = Read()
             self._work(partial(self._read_about, about), group="read")
@@ -348,11 +341,15 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     async def _read_health(self, page: DetailPage) -> None:
         state = self.state
-        if not page.has_course or state.history is None:
+        if state.history is None:
             page.show_course(None)
             return
         course = await state.history.health(
-            page.about, span=SPAN, points=page.course.columns, now=self.frame.now, thresholds=state.thresholds
+            page.about,
+            span=SPAN,
+            points=page.course.size.width,
+            now=self.frame.now,
+            thresholds=self.frame.board.thresholds,
         )
         if page.is_mounted:
             page.show_course(course)
@@ -360,8 +357,9 @@ class DashboardApp(ErrorBoundary, App[int]):
     async def _read_lanes(self, page: Page, span: timedelta) -> None:
         """Every domain over time, up to what is shown; the board's scrubber goes up to now."""
         state, frame = self.state, self.frame
-        end = self.now() if page is self.board else frame.now
-        board = state.board if end != frame.now and state.board else frame.board
+        end, board = frame.now, frame.board
+        if page is self.board and state.board:
+            end, board = self.now(), state.board
         inboxes = board.snapshot.inboxes.value
         if state.history is None or inboxes is None:
             page.set_incident(None)
@@ -370,7 +368,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         fresh = frame.is_past or frame.freshness("inboxes") < Freshness.LATE
         recorded = await state.feed.recorded_marks(start=start, end=end) if state.feed else ()
         incident = await state.history.incident(
-            inboxes, recorded, start=start, end=end, fresh=fresh, thresholds=state.thresholds
+            inboxes, recorded, start=start, end=end, fresh=fresh, thresholds=board.thresholds
         )
         page.set_incident(incident)
 
@@ -394,8 +392,7 @@ class DashboardApp(ErrorBoundary, App[int]):
             return False
         self._replay = None
         self.hand_frame()
-        if self.page and self.page is not self.board:
-            self.read_for(self.page)
+        self.read_for(self.page)
         return True
 
     def action_step(self, by: int) -> None:
@@ -433,7 +430,7 @@ class DashboardApp(ErrorBoundary, App[int]):
             self.toast(missed, severity="warning")
         board = None
         if not replay.live:
-            board = await replay.board(state.history, like=state.last, thresholds=state.thresholds)
+            board = await replay.board(state.history, like=state.last, thresholds=self.frame.board.thresholds)
         if board and state.feed:
             paused = [domain.domain for domain in board.verdict.domains if domain.paused]
             facts = DomainFacts(pasts=await state.feed.domain_pasts(paused))
@@ -451,33 +448,31 @@ class DashboardApp(ErrorBoundary, App[int]):
             board=board, now=replay.at, changes=changes, is_past=True, mode=mode, only_reads=True
         )
         if was_live:
-            self._work(partial(self._read_lanes, self.board, SCRUBBED), group="lanes")
-        if self.page and self.page is not self.board:
-            self.read_for(self.page)
+            self._work(partial(self._read_lanes, self.board, SCRUBBED), group="scrubber")
+        self.read_for(self.page)
 
     # -- keys ------------------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A key that would be refused isn't shown."""
         if action == "open":
-            return self.can_open(str(parameters[0]))
-        return action != "undo" or not (self.frame.only_reads or self.frame.is_past)
+            return parameters != ("workspaces",) or len(self.states) > 1
+        return action != "undo" or not self.frame.only_reads
 
     def action_undo(self) -> None:
         self.acts.undo()
 
     async def action_commands(self) -> None:
-        page = self.page
         offered = list(ACTIONS)
-        for active in page.active_bindings.values() if page else ():
-            key, action = active.binding, active.binding.action
+        for active in self.page.active_bindings.values():
+            key = active.binding
             if active.enabled and key.id and key.id != "commands":
                 offered.append(
                     Offer(
                         line=key.description,
                         about=str(key.tooltip),
                         key=self.get_key_display(key),
-                        action=action if action.startswith("app.") else f"screen.{action}",
+                        action=key.action,
                     )
                 )
         await self.acts.prompt(offered)
@@ -485,32 +480,30 @@ class DashboardApp(ErrorBoundary, App[int]):
     def action_help(self) -> None:
         from tui.screens.dialogs import HelpDialog  # late: seldom needed
 
-        if page := self.page:
-            keys = list(page.active_bindings.values())
-            self.push_screen(HelpDialog(keys, title=page.name_in_path or "Board"))
+        keys = list(self.page.active_bindings.values())
+        self.push_screen(HelpDialog(keys, title=self.page.name_in_path or "Board"))
 
     def action_refresh(self) -> None:
         if feed := self.state.feed:
             feed.read_now()
 
     def action_next_theme(self) -> None:
-        at = self._themes.index(self.theme) if self.theme in self._themes else -1
-        self.theme = self._themes[(at + 1) % len(self._themes)]
+        at = self._themes.index(self.theme) + 1
+        self.theme = self._themes[at % len(self._themes)]
 
     def action_copy_line(self) -> None:
-        panel = self.page.panel if self.page else None
+        panel = self.page.panel
         if panel and panel.table.line:
             key = visible(panel.table.line.key)
             self.copy_to_clipboard(key)
-            self.toast(f"Copied: {key}", timeout=3)
+            self.toast(f"Copied: {key}")
 
     def action_export(self) -> None:
         """Write the list as CSV, the board as text and the screen as a picture into the folder, or to the browser."""
         from tui.screens import report  # late: seldom needed
 
-        panel = self.page.panel if self.page else None
-        if panel is None or (self._folder is None and not self.is_web):
-            self.toast("Nothing to export, or no folder to export to.", severity="warning")
+        panel = self.page.panel
+        if panel is None:  # a page that isn't laid out yet
             return
         made = report.files(self.frame, panel.table, picture=self.export_screenshot())
         if self._folder is None or self.is_web:
@@ -522,23 +515,18 @@ class DashboardApp(ErrorBoundary, App[int]):
         except OSError as error:
             self.toast(f"Export failed: {error.strerror}", severity="error")
         else:
-            self.toast(f"Exported {len(made)} files to {self._folder}", timeout=12)
+            self.toast(f"Exported {len(made)} files to {self._folder}")
 
-    def toast(
-        self, text: str, *, title: str = "", severity: SeverityLevel = "information", timeout: float = 10
-    ) -> None:
+    def toast(self, text: str, *, title: str = "", severity: SeverityLevel = "information") -> None:
         """A notice in plain text."""
-        self.notify(text, title=title, severity=severity, timeout=timeout, markup=False)
+        self.notify(text, title=title, severity=severity, timeout=TOAST_SECONDS, markup=False)
 
     def tell(self, card: Card) -> None:
         """Show an answer as a toast: another page may be open by now."""
         severities: dict[Tone, SeverityLevel] = {Tone.BAD: "error", Tone.WARN: "warning"}
         title, text = visible(card.title), " ".join(map(visible, card.text))
-        severity = severities.get(card.tone, "information")
-        if text:
-            self.toast(text, title=title, severity=severity, timeout=LONG_TOAST_SECONDS)
-        else:
-            self.toast(title, severity=severity)
+        heading = title if text else ""
+        self.toast(text or title, title=heading, severity=severities.get(card.tone, "information"))
 
     def _refresh_notifications(self) -> None:
         """The oldest make room, so that two at most stand over the page."""

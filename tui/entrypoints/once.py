@@ -46,11 +46,11 @@ LONGEST_WAIT_SECONDS = 7.0
 async def print_once(
     settings: Settings,
     *,
-    as_json: bool = False,
-    svg: Path | None = None,
-    incident: timedelta | None = None,
-    open_records: OpenRecords | None = None,
-    workspace: str | None = None,
+    as_json: bool,
+    svg: Path | None,
+    incident: timedelta | None,
+    open_records: OpenRecords,
+    workspace: str | None,
 ) -> int:
     """Read everything once and show it on stdout, or in `svg`; 1 when something could not be read.
 
@@ -110,7 +110,7 @@ async def _with_starts(
     snapshot: Snapshot,
     *,
     now: datetime,
-    open_records: OpenRecords | None,
+    open_records: OpenRecords,
 ) -> tuple[Snapshot, DomainFacts]:
     """The snapshot with since when and why what is wrong is so, as far as earlier runs and the bot remember."""
     starts: dict[str, ProblemStart] = {}
@@ -121,7 +121,7 @@ async def _with_starts(
     verdict = judge_reading(snapshot.inboxes, thresholds=place.thresholds)
     troubled = [condition for condition in conditions_of(snapshot, verdict) if condition.is_of_domain]
     facts = DomainFacts()
-    if troubled and open_records and may_hold_data(settings.database_file):
+    if troubled and may_hold_data(settings.database_file):
         async with open_records(settings) as records:
             names = [condition.where for condition in troubled]
             facts = DomainFacts(pasts=await read_pasts(records, place.name, names, now=now))
@@ -186,12 +186,12 @@ async def _lanes(
     *,
     start: datetime,
     end: datetime,
-    open_records: OpenRecords | None,
+    open_records: OpenRecords,
 ) -> Incident:
     """The time up to this reading, which is kept: what changed since the last one is part of it."""
     inboxes = snapshot.inboxes.value or ()
     recorded: Sequence[Mark] = ()
-    if open_records and may_hold_data(settings.database_file):
+    if may_hold_data(settings.database_file):
         async with open_records(settings) as records:
             recorded = await read_marks(records, snapshot, start=start, end=end)
     async with History(settings.history_database, thresholds=place.thresholds) as store:

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from shared.api.models import Sequence
 from shared.commands import Invocation
@@ -32,6 +32,8 @@ PROGRESS = {"paused": "pausing…", "active": "resuming…"}
 class Yes:
     """The answer to a question, or what a button has as data; `line` is the command."""
 
+    changes: ClassVar[bool] = True
+
     act: Act
     line: str = ""
 
@@ -46,8 +48,6 @@ class StatusChange:
     id: str
     label: str
     status: str
-    until: datetime | None = None
-    """The end of a timed pause."""
     done_at: datetime | None = None
 
 
@@ -97,20 +97,15 @@ class PendingChanges:
         self.pending: dict[str, StatusChange] = {}
 
     async def run(self, asked: Asked) -> Result | Question:
-        if self.refuses(asked):
+        if self.read_only and asked.changes:
             return Result(card=ONLY_READS, problem="read-only")
         act = asked.act if isinstance(asked, Yes) else None
         return await (self._change(asked, act) if isinstance(act, SetStatus) else self._run(asked))
 
-    def refuses(self, asked: Asked) -> bool:
-        return self.read_only and (isinstance(asked, Yes) or asked.changes)
-
     async def _change(self, asked: Asked, act: SetStatus) -> Result | Question:
         """The rows of the sequences say what is under way, until it is proven or has failed."""
         requested = {
-            sequence.id: StatusChange(
-                id=sequence.id, label=sequence.label, status=act.status, until=act.until
-            )
+            sequence.id: StatusChange(id=sequence.id, label=sequence.label, status=act.status)
             for sequence in act.targets
         }
         # Marked before the request goes out: the key must answer at once.

@@ -43,7 +43,6 @@ SAVE_WAIT = 1.0
 CLOCK_STEP_SECONDS = 5.0
 """A difference between wall clock and steady clock, within one poll, which means that the clock was set."""
 TRENDS_EVERY_SECONDS = 60.0
-JITTER = 0.1
 LEAST_SECONDS = 5.0
 """An interval below which an alarm hastens nothing."""
 STRETCHES = ((30, 2.0), (10, 1.5))
@@ -82,7 +81,7 @@ class Poller:
         workspace: str,
         intervals: Mapping[str, float],
         now: Callable[[], datetime],
-        jitter: float = JITTER,
+        jitter: float = 0.0,
         thresholds: Thresholds = DEFAULT,
         history: HistoryAccess | None = None,
         timeout: float = TIMEOUT,

@@ -85,7 +85,6 @@ class ServiceFeed:
         self._sent_at: datetime | None = None
         self.history: HistoryAccess | None = None
         """None until it is open."""
-        self.thresholds = self._place.thresholds
         own = {str(name): seconds for name, seconds in settings.dashboard.intervals.items()}
         self._intervals = intervals(settings.poll_seconds, own)
         self.has_bot = may_hold_data(settings.database_file)
@@ -98,18 +97,18 @@ class ServiceFeed:
         if snapshot is None:
             return None
         snapshot = as_recalled(snapshot)
-        board = compose(snapshot, intervals=self._intervals, thresholds=self.thresholds)
+        board = compose(snapshot, intervals=self._intervals, thresholds=self._place.thresholds)
         return Tick(snapshot=snapshot, board=board, changes=(), beats=0)
 
     def start(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
         """Begin; both are called in the event loop, `fail` when nothing can be delivered."""
         self._task = asyncio.create_task(self._run(deliver, fail), name="dashboard-opening")
 
-    def read_now(self, *names: str) -> None:
-        """Read these sources now, or all; and what the bot has recorded."""
+    def read_now(self) -> None:
+        """Read all sources now, and what the bot has recorded."""
         self._is_changed.set()
         if self._poller:
-            self._poller.read_now(*names)
+            self._poller.read_now()
 
     async def aclose(self) -> None:
         if self._task:

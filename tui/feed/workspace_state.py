@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from shared.domain.health import DEFAULT, Thresholds
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.poller import Tick
@@ -108,10 +107,6 @@ class WorkspaceState:
     @property
     def only_reads(self) -> bool:
         return self.pending_changes is None or self.pending_changes.read_only
-
-    @property
-    def thresholds(self) -> Thresholds:
-        return self.feed.thresholds if self.feed else DEFAULT
 
     @property
     def board(self) -> Board | None:

@@ -114,7 +114,7 @@ class Page(SafeScreen[None]):
     is_always_live: ClassVar[bool] = False
     """True for a page that shows the present even while the past is shown."""
 
-    frame: var[Frame | None] = var(None, init=False)
+    frame: var[Frame | None] = var(None)
 
     def __init__(self) -> None:
         super().__init__()
@@ -183,8 +183,7 @@ class Page(SafeScreen[None]):
 
     def again(self) -> None:
         """Paint the same frame once more: the size, the focus or the order of a list is another."""
-        if self.frame is not None and self.is_mounted:
-            self.watch_frame(self.frame)
+        self.watch_frame(self.frame)
 
     def on_mount(self) -> None:
         if panel := self.panel:
@@ -205,13 +204,11 @@ class Page(SafeScreen[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A key that would be refused isn't shown."""
         if action in {"pause", "timed_pause"}:
-            is_able = self.frame is not None and not (self.frame.only_reads or self.frame.is_past)
+            is_able = self.frame is not None and not self.frame.only_reads
             return is_able and (type(self).pausable, type(self).pausable_domain) != (
                 Page.pausable,
                 Page.pausable_domain,
             )
-        if action in {"filter", "sort"}:
-            return self.panel is not None
         return True
 
     # -- keys ------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from textual.widget import Widget
 from textual.widgets import ContentSwitcher
 
 from tui.model.columns import INBOXES
-from tui.model.facts import Read, domain_card, service_facts
+from tui.model.facts import domain_card, service_facts
 from tui.model.frame import DOMAINS, Frame
 from tui.model.incident import Incident
 from tui.model.lines import PageRef
@@ -85,7 +85,7 @@ class BoardPage(Page):
             facts = service_facts(frame.service, frame=frame)
             self.card.set(facts, facts_grid(facts))
         elif line := frame.domain(self.pausable_domain):
-            read = self.app.read_of(PageRef(kind="domain", key=line.key)) or Read()
+            read = self.app.read_of(PageRef(kind="domain", key=line.key))
             card = domain_card(frame, line, read, is_brief=True)
             has_title = self.size.height >= ROOMY
             self.card.set((card, has_title), render(card, has_title=has_title))

@@ -65,7 +65,7 @@ class DetailPage(Page):
         return self.about
 
     def show(self, frame: Frame) -> None:
-        read = self.app.read_of(self.about) or Read()
+        read = self.app.read_of(self.about)
         card = self.card_of(frame, read) or GONE
         if frame.service:
             self.card.set(
@@ -102,7 +102,7 @@ class DomainPage(DetailPage):
     def show(self, frame: Frame) -> None:
         super().show(frame)
         read = self.app.read_of(self.about)
-        past = (read and read.past) or frame.board.domain_facts.pasts.get(self.about.key)
+        past = read.past or frame.board.domain_facts.pasts.get(self.about.key)
         lines = frame.sequences_named(past.sequences if past else ())
         self.feeding.show(lines, **panel_of("sequences", frame))
         self.inboxes.show(frame.inboxes_of(self.about.key), **panel_of("inboxes", frame))

@@ -74,10 +74,9 @@ class RepliesPage(Page):
         key("replies.undo", "u", "undo", "undo", "Undo your last act on a reply", show=True),
     ]
 
-    def __init__(self, state: WorkspaceState, *, is_browser: bool) -> None:
+    def __init__(self, state: WorkspaceState) -> None:
         super().__init__()
         self._open_queue, self._only_reads = state.open_replies, state.only_reads
-        self._is_browser = is_browser
         self._queue: ReplyQueue | None = None
         self._permission: Permission | None = None
         self._reading: Reading[QueuedReplies] = Reading()
@@ -151,7 +150,7 @@ class RepliesPage(Page):
     def _refusal(self) -> str:
         """The reason why nothing can be changed here; empty where it can, or isn't known yet."""
         if self._open_queue is None:
-            return IN_TERMINALS if self._is_browser else NO_RECORDS
+            return IN_TERMINALS if self.app.is_web else NO_RECORDS
         if self._only_reads:
             return READ_ONLY
         return self._permission.refusal if self._permission else ""

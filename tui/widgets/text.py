@@ -56,10 +56,6 @@ class CourseText(ErrorBoundary, Static):
         self.course: Course | None = None
         self._empty = "Loading…"
 
-    @property
-    def columns(self) -> int:
-        return max(8, self.size.width)
-
     def set(self, course: Course | None, *, empty: str) -> None:
         if (course, empty) != (self.course, self._empty):
             self.course, self._empty = course, empty

@@ -165,7 +165,7 @@ async def test_a_change_is_followed_by_a_reading_and_refused_in_the_past(*, is_p
     desk, feed, nobody = Desk(), FakeFeed(), WorkspaceState(workspace="acme")
     state = WorkspaceState(workspace="acme", feed=feed, pending_changes=desk.changes)
     frame = replace(Frame.empty("acme", now=NOW), is_past=is_past)
-    app: Any = SimpleNamespace(frame=frame, running="", call_later=lambda _: None, hand_frame=lambda: None)
+    app: Any = SimpleNamespace(frame=frame, running="", hand_frame=lambda: None)
     listing, pause = parse("sequences"), Yes(act=SetStatus(targets=(), status="paused"), line="pause")
     assert (await Acts(app).run(listing, nobody)).card.title == "Commands aren't available here"
     assert (await Acts(app).run(listing, state)).card.title == "Done"
