@@ -12,7 +12,7 @@ import textwrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from cli.programs import GROUPS, LONGEST_COUNT, PROGRAMS, Program, count, flag, path
-from shared.commands import COMMANDS, Command, Face, find_command
+from shared.commands import COMMANDS, Command, find_command
 from shared.commands.help import FIRST_LINES, REPLY_ACTS
 from shared.text.tokenize import names_workspace
 
@@ -55,12 +55,8 @@ def split(arguments: Sequence[str]) -> Line:
     return Line(tuple(arguments))
 
 
-def offered(command: Command) -> bool:
-    return Face.SHELL in command.faces
-
-
 def words() -> tuple[str, ...]:
-    return (*(name for name, command in COMMANDS.items() if offered(command)), *PROGRAMS)
+    return (*(name for name, command in COMMANDS.items() if not command.slack_only), *PROGRAMS)
 
 
 def find_word(word: str | None) -> Program | Command | None:
@@ -68,7 +64,7 @@ def find_word(word: str | None) -> Program | Command | None:
     if program := PROGRAMS.get(word or ""):
         return program
     command = find_command(word) if word else None
-    return command if command and offered(command) else None
+    return command if command and not command.slack_only else None
 
 
 def read_options(word: Program | Command, line: Line) -> Namespace:
@@ -142,7 +138,7 @@ def _examples(examples: Sequence[str]) -> str:
 def overview(width: int | None = None) -> str:
     """All words on one page, filled to `width` columns (the terminal's, at most 100, when not given)."""
     columns = width or min(WIDEST, _terminal_width())
-    commands = {c.name: c.summary for c in COMMANDS.values() if offered(c)}
+    commands = {c.name: c.summary for c in COMMANDS.values() if not c.slack_only}
     sections = {"Start here": dict(FIRST_LINES), "Commands (most also work in Slack)": commands}
     sections |= {
         group: {p.name: p.summary for p in PROGRAMS.values() if p.group == group} for group in GROUPS

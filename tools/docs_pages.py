@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cli.line import parser_of
 from cli.programs import PROGRAMS, Program
-from shared.commands import COMMANDS, Command, Face
+from shared.commands import COMMANDS, Command
 from shared.domain.event_kinds import EVENTS
 
 _COMMANDS = """\
@@ -34,7 +34,6 @@ _PROGRAMS = """
 | command | |
 |---|---|
 """
-_PLACES = {Face.SLACK: "Slack", Face.SHELL: "a shell", Face.DASHBOARD: "the dashboard"}
 
 
 def commands_page(rest: str = "") -> str:
@@ -45,8 +44,7 @@ def commands_page(rest: str = "") -> str:
 
 
 def _command(command: Command) -> str:
-    faces = " and ".join(_PLACES[face] for face in Face if face in command.faces)
-    where = f" Only in {faces}." if command.faces != frozenset(Face) else ""
+    where = " Only in Slack." if command.slack_only else ""
     also = f" Also {', '.join(f'`{alias}`' for alias in command.aliases)}." if command.aliases else ""
     mark = " ●" if command.changes else ""
     return _row(f"{command.name} {command.usage}", mark, f"{command.summary}.{also}{where}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shared.commands import COMMANDS, Face
+from shared.commands import COMMANDS
 
 ADDRESS = "https://YOUR-BOT.example/slack/events"
 HINT, DESCRIPTION = 1000, 2000
@@ -117,8 +117,7 @@ _ABOUT = (
 
 
 def usage_hint() -> str:
-    verbs = [command.name for command in COMMANDS.values() if Face.SLACK in command.faces]
-    return " | ".join(verbs)[:HINT]
+    return " | ".join(COMMANDS)[:HINT]
 
 
 def render(address: str = ADDRESS, *, socket_mode: bool = False) -> str:

@@ -114,7 +114,7 @@ async def _confirmed(question: Question, context: CommandContext) -> Result:
 
 def _with_change(result: Result, arguments: Arguments) -> Result:
     """The data of a change: what it was made to, until when, whether it was made, and the answer's sentences."""
-    if result.refused:
+    if result.problem:
         # With `--json` a script reads an empty array; the reason is on stderr.
         return replace(result, rows=())
     about = {"changed": result.changed, "message": result.card.title, "details": list(result.card.text)}
@@ -126,7 +126,7 @@ def _with_change(result: Result, arguments: Arguments) -> Result:
 
 def _first(result: Result, limit: int | None) -> Result:
     """The answer with its first entries alone, where `--limit` says how many."""
-    if limit is None or result.refused:
+    if limit is None or result.problem:
         return result
     card = result.card
     table = card.table

@@ -155,7 +155,7 @@ def answer(result: Result, options: Namespace, *, is_silent: bool = False) -> in
     card, form = result.card, form_of(options)
     if form:  # a refusal has data, too
         form(result.rows)
-    if result.refused or result.effect == "failed":  # some of several, none of which could be changed
+    if result.problem or result.effect == "failed":  # some of several, none of which could be changed
         raise exit_codes.Refused(card)
     if not form and not is_silent:
         show(card, bare=getattr(options, "quiet", False))

@@ -104,7 +104,7 @@ def answer(command: Command, result: Result) -> dict[str, Any]:
 
 def summary(command: Command, result: Result) -> str:
     """The short text beside the structured content: words of ours alone."""
-    outcome = "nothing was done" if result.refused else "changed" if result.changed else "read"
+    outcome = "nothing was done" if result.problem else "changed" if result.changed else "read"
     count = len(result.rows)
     return f"{command.name}: {outcome}, {count:,} row{'' if count == 1 else 's'}. {NOTICE}"
 

@@ -127,7 +127,7 @@ class Assistant:
 
 
 def _outcome(command: Command, result: Result) -> Outcome:
-    return Outcome(answer(command, result), summary(command, result), result.refused)
+    return Outcome(answer(command, result), summary(command, result), bool(result.problem))
 
 
 def _failure(text: str) -> Outcome:
@@ -146,7 +146,7 @@ class Tool(NamedTuple):
 def tools() -> Iterator[Tool]:
     """The tools that an assistant is offered: the commands that read, and those that do with some arguments."""
     for command in COMMANDS.values():
-        if not command.assistants or (command.changes and not command.reads):
+        if command.slack_only or (command.changes and not command.reads):
             continue
         limit = " Only reading is allowed here." if command.changes else ""
         words = f"What a person types after `{command.name}`: {command.usage or 'nothing'}."
@@ -167,7 +167,7 @@ def tools() -> Iterator[Tool]:
 def read_call(name: str, given: Mapping[str, Any]) -> Invocation:
     """Read a call as if a person had typed it. Raises `CallError` or `UsageError`."""
     command = COMMANDS.get(name)
-    if command is None or not command.assistants:
+    if command is None or command.slack_only:
         raise CallError("Unknown tool. List the tools to see their names.")
     if given.keys() - {WORDS, WORKSPACE} or not all(isinstance(value, str) for value in given.values()):
         raise CallError(MISFIT)

@@ -11,7 +11,6 @@ from shared.commands.base import (
     ArgumentError,
     Arguments,
     Command,
-    Face,
     UsageError,
     discover,
     find_command,
@@ -27,7 +26,6 @@ from shared.text.tokenize import Word, names_workspace, split
 __all__ = [
     "COMMANDS",
     "Command",
-    "Face",
     "Invocation",
     "Role",
     "UsageError",

@@ -13,7 +13,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from datetime import datetime
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, dataclass_transform
 
 from shared.api.errors import OutreachError
@@ -286,10 +285,6 @@ class Result(Data):
     """The reason why nothing was done, without an error: several fit, none fits. A shell exits with 1."""
 
     @property
-    def refused(self) -> bool:
-        return bool(self.problem)
-
-    @property
     def changed(self) -> bool:
         """Something was done, or may have been; it is news for others."""
         return bool(self.audit and not self.problem)
@@ -384,14 +379,6 @@ Run = Callable[[Any, Any], Awaitable[Result | Question]]
 """The operation of a command, from its arguments and its context."""
 
 
-class Face(StrEnum):
-    """The place where a command is given."""
-
-    SLACK = "slack"
-    SHELL = "shell"
-    DASHBOARD = "dashboard"
-
-
 class Command(Data):
     """One verb."""
 
@@ -411,23 +398,18 @@ class Command(Data):
     newest_only: bool = False
     """Shows the newest entries of a long list; a shell takes --limit and --all."""
     examples: tuple[str, ...] = ()
-    faces: frozenset[Face] = frozenset(Face)
+    slack_only: bool = False
+    """True where shell, dashboard and assistants don't have it."""
     aliases: tuple[str, ...] = ()
     """Other names, which mean exactly the same."""
     own_fields: tuple[str, ...] = ()
     """Fields of its rows with ids, statuses and times; an assistant gets every other text as quoted from outside."""
-    assistants: bool = True
-    """True if an assistant may give it in a person's name."""
     is_offered: Callable[[Any], bool] = lambda _context: True
     """False where the settings of a context leave it without meaning: then no list shows it."""
 
     @property
     def name(self) -> str:
         return self.arguments.verb
-
-    @property
-    def bare(self) -> bool:
-        return not self.usage or self.usage.startswith("[")
 
     @property
     def synopsis(self) -> str:
@@ -459,7 +441,7 @@ def discover(package: str, folders: Iterable[str]) -> None:
     """Find the commands of all modules of a package, which lie in these folders."""
     found: list[Command] = []
     for one in pkgutil.iter_modules(folders):
-        if one.name not in NO_COMMANDS and not one.ispkg:
+        if one.name not in NO_COMMANDS:
             module = vars(importlib.import_module(f"{package}.{one.name}"))
             found += module.get("FAMILY") or [module["COMMAND"]]
     # Not in the order of files: help and the documents lead with what people use most.

@@ -10,7 +10,6 @@ from shared.commands.base import (
     COMMANDS,
     Arguments,
     Command,
-    Face,
     Result,
     Words,
     one_of,
@@ -68,7 +67,7 @@ async def _help(arguments: Help, context: CommandContext) -> Result:
         return Result(Card(f"{how.named}: {how.does}", text=(where,), facts=(example,)))
     command = COMMANDS[arguments.command]
     has = "you have it" if context.allows(command) else "you don't have it"
-    runs = command.bare and not command.changes
+    runs = command.usage[:1] in {"", "["} and not command.changes  # nothing must follow it
     facts = [Fact("Example", line) for line in command.examples]
     facts += (Fact("Also", alias) for alias in command.aliases)
     facts.append(Fact("Role", f"{command.role} ({has})"))
@@ -92,7 +91,7 @@ def first_help(context: CommandContext) -> Card:
 
 
 def _may(command: Command, context: CommandContext) -> bool:
-    is_here = context.actor.face in command.faces
+    is_here = context.actor.face == "slack" or not command.slack_only
     return is_here and context.allows(command) and command.is_offered(context)
 
 
@@ -147,8 +146,7 @@ FAMILY = (
         summary="Check the connection to the service, Slack, the channels and the database",
         role=Role.ADMIN,
         examples=("doctor",),
-        faces=frozenset({Face.SLACK}),  # in a shell it is its own program, which checks more
-        assistants=False,
+        slack_only=True,  # in a shell it is its own program, which checks more
     ),
     Command(
         arguments=Whoami,

@@ -13,7 +13,6 @@ from shared.commands.base import (
     Arguments,
     ChangingCommand,
     Command,
-    Face,
     Result,
     Words,
     none_left,
@@ -202,8 +201,7 @@ FAMILY = (
         usage="[for 2h|until monday]",
         summary="Get no turns in a rota while you are away",
         examples=("away until monday", "away for 2h", "away"),
-        faces=frozenset({Face.SLACK}),  # elsewhere nobody knows who you are in Slack
-        assistants=False,
+        slack_only=True,  # elsewhere nobody knows who you are in Slack
         is_offered=has_rota,
     ),
     ChangingCommand(
@@ -212,8 +210,7 @@ FAMILY = (
         rank=220,
         summary="Get turns in a rota again",
         examples=("back",),
-        faces=frozenset({Face.SLACK}),
-        assistants=False,
+        slack_only=True,
         is_offered=has_rota,
     ),
 )

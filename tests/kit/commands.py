@@ -86,7 +86,7 @@ class Said(Card):
 
     @property
     def refused(self) -> bool:
-        return self.result.refused
+        return bool(self.result.problem)
 
     @property
     def unchanged(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual.fuzzy import FuzzySearch
 
-from shared.commands import COMMANDS, Face, find_command
+from shared.commands import COMMANDS, find_command
 from shared.frozen import frozen
 from shared.text.tokenize import quote
 from tui.model.lines import SequenceLine
@@ -91,7 +91,7 @@ def _commands(*, only_reads: bool) -> list[Offer]:
             beginning=f"{command.name} " if command.usage else "",
         )
         for command in COMMANDS.values()
-        if Face.DASHBOARD in command.faces and not (only_reads and command.changes and not command.reads)
+        if not command.slack_only and not (only_reads and command.changes and not command.reads)
     ]
 
 

@@ -147,7 +147,7 @@ async def test_each_reading_example_reads_alone_and_has_its_own_fields(
         lines = [line for line in command.examples if not parse(line).changes]
         # Here no channel is open that `subscriptions` could mean.
         lines = [f"{line} C0SALES002" if line == "subscriptions" else line for line in lines]
-        for line in lines if command.assistants else ():
+        for line in () if command.slack_only else lines:
             done = await run(parse(line), context)
             assert not isinstance(done, Question)
             rows = answer(command, done)["rows"]

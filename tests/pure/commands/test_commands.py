@@ -156,11 +156,7 @@ key = st.from_regex(r"[a-z][a-z_]{0,8}", fullmatch=True).filter(lambda k: k != "
 fields = st.dictionaries(key, st.just("") | word, max_size=3)
 ends = st.builds(End, duration=st.none() | st.integers(1, 366 * 86_400).map(lambda s: timedelta(seconds=s)))
 events = st.lists(st.sampled_from([*EVENTS]), min_size=1, max_size=3, unique=True).map(tuple)
-EXAMPLES = [
-    parse(line).arguments
-    for command in COMMANDS.values()
-    for line in (*command.examples, *([command.name] if command.bare else []))
-]
+EXAMPLES = [parse(line).arguments for command in COMMANDS.values() for line in command.examples]
 arguments: st.SearchStrategy[Arguments] = st.one_of(
     st.sampled_from(EXAMPLES),
     st.builds(Pause, target=target, end=ends, reason=st.just("") | word),
