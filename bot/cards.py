@@ -642,13 +642,13 @@ def is_settled(post: Post) -> bool:
     return alert.waiting_since is None or passed_on
 
 
-def _settled(alert: Alert) -> str:
-    """The sentence of a reminder that asks for nothing any more."""
+def _settled(alert: Alert) -> Card:
+    """A reminder that asks for nothing any more: the present state of its alert, as on its card."""
     if alert.acked_at is not None:
-        return f"✓ Acknowledged by @{alert.acked_name}."
+        return Card(f"{alert.domain} · acknowledged by @{alert.acked_name}")
     if alert.recovered_at is not None:
-        return "It has recovered."
-    return f"{stands(alert) or 'No action needed'}."
+        return Card(f"{alert.domain} has recovered")
+    return Card(_title(alert, in_list=False))
 
 
 def card_of(post: Post, settings: CardSettings = PLAIN_CARDS, *, in_list: bool = False) -> Card:
@@ -656,7 +656,7 @@ def card_of(post: Post, settings: CardSettings = PLAIN_CARDS, *, in_list: bool =
     draws = post_kinds.kind_of(post.kind).draws
     if draws == "note":
         note = read_note(post.note)
-        return Card(note.title, text=(_settled(post.alert),)) if post.alert and is_settled(post) else note
+        return _settled(post.alert) if post.alert and is_settled(post) else note
     # One whose body was pruned still shows what was kept.
     kept = post.alert or Alert(id=post.alert_id, workspace=post.workspace, received_at=post.created_at)
     alert = settings.on_card(kept)

@@ -221,7 +221,7 @@ class Caller(Standing):
         return replace(asked, workspace=fitting[0]) if fitting else None
 
     async def refuse(self, name: str, line: str, workspace: str | None, *, act: str = "") -> Answer:
-        """Record the refusal of a line, and explain it; `act` is the word that they used."""
+        """Record the refusal of a line, and explain it; `act` are the words that they used."""
         contexts = self.access.contexts
         entry = AuditEntry(
             at=datetime.now(UTC),

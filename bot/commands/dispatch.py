@@ -118,7 +118,7 @@ class AlertActions:
         alert = await self.store.alerts.find(asked.alert)
         if not caller.may(CLAIM):
             workspace = alert.workspace if alert else None
-            return await caller.refuse(CLAIM, asked.line, workspace, act=asked.verb)
+            return await caller.refuse(CLAIM, asked.line, workspace, act=LABELS[asked.verb])
         if alert is None:
             return Answer(card=GONE)
         if asked.verb == ACK:
@@ -716,7 +716,7 @@ class CommandDispatcher:
     async def _on_named(self, asked: NamedReply, line: str, caller: Caller) -> Answer:
         """Act on the one reply that fits a name; several are offered, and nothing changes."""
         if not caller.may(CLAIM):
-            return await caller.refuse(CLAIM, line, asked.workspace, act=asked.verb)
+            return await caller.refuse(CLAIM, line, asked.workspace, act=HOW[asked.verb].words)
         listing = invocation(Replies(), workspace=asked.workspace)
         readable = await caller.readable(listing)
         if readable is None:

@@ -139,7 +139,7 @@ class Standing:
         return not INCLUDED[self.role].isdisjoint(wanted)
 
     def refusal(self, name: str, *, act: str = "") -> Card:
-        """Explain why not; `act` is the word that they used, where it isn't the command's name."""
+        """Explain why not; `act` are the words on the button or of the line, where they aren't the command's name."""
         person, why = self.person, f"Your role here, {self.role}, doesn't include it."
         if self.reach is Reach.EVERYTHING and replace(self, channel="").may(name):
             why = "The settings don't allow it in this channel."

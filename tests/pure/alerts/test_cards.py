@@ -246,7 +246,9 @@ OTHERS: dict[str, Callable[[], Message]] = {
         reminders.summary_card([Due(alert=alert(), channel="C1", what="remind")] * 12, now=NOON.timestamp())
     ),
     "reminder of a domain, recovered": lambda: posted(
-        "unacknowledged", replace(alert(), recovered_at=AT), note=Card("x.example has been paused for 5 min")
+        "unacknowledged",
+        replace(alert(), domain="x.example", recovered_at=AT),
+        note=Card("x.example has been paused for 5 min"),
     ),
     "not done": lambda: posted("unfinished", alert(**CLAIMED), note=Card("Not done"), mention="U1"),
     "not done, which another has": lambda: posted(
