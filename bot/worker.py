@@ -8,23 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import math
 import random
-import time
 from collections import defaultdict
-from collections.abc import (
-    Awaitable,
-    Callable,
-    Collection,
-    Coroutine,
-    Hashable,
-    Iterable,
-    Mapping,
-    Sequence,
-)
-from typing import Any
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 
 import structlog
+from apscheduler.executors.asyncio import AsyncIOExecutor
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+from apscheduler.triggers.interval import IntervalTrigger
 
 from bot.runtime import Supervisor, Wakeup
 from shared.api.pace import boot_time
@@ -220,32 +214,52 @@ def _backoff(job: Job) -> float:
 Tick = Callable[[], Awaitable[object]]
 
 
+class Interval(IntervalTrigger):  # type: ignore[misc] # APScheduler has no types
+    """A trigger whose missed times, after the machine slept or its clock was set, are one.
+
+    APScheduler lists them one by one, on the event loop, before it coalesces them.
+    """
+
+    def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime | None:
+        if previous_fire_time:
+            missed = (now - previous_fire_time) // self.interval
+            previous_fire_time += max(missed, 0) * self.interval
+        return super().get_next_fire_time(previous_fire_time, now)  # type: ignore[no-any-return]
+
+
 class JobScheduler:
     """`run` jobs at intervals until cancelled; a job that fails is counted and run again."""
 
     def __init__(self, supervisor: Supervisor) -> None:
-        self._supervisor = supervisor
-        self._loops: list[Callable[[], Coroutine[Any, Any, None]]] = []
-        self.wakeups: dict[str, Wakeup] = {}
-        """Each has a job run before its time."""
+        self._supervisor, self._running = supervisor, set[asyncio.Task[None] | None]()
+        # A job that takes longer than its interval is usual: visits to many workspaces are spread over time.
+        logging.getLogger("apscheduler.scheduler").setLevel(logging.ERROR)
+        self.scheduler = AsyncIOScheduler(timezone=UTC, executors={"default": AsyncIOExecutor()})
 
     def every(self, seconds: float, job: Tick, *, name: str, at_once: bool = False) -> None:
         """Run a job at intervals, late rather than never, and never twice at the same time."""
-        wakeup = self.wakeups[name] = Wakeup()
 
-        async def repeat() -> None:
-            pause = 0.0 if at_once else seconds
-            while True:
-                await wakeup.wait(pause)
-                begun = time.monotonic()
+        async def run_job() -> None:
+            task = asyncio.current_task()
+            self._running.add(task)
+            try:
                 with self._supervisor.attempt(name):
                     await job()
-                # The times that a long run or a sleeping machine missed are one.
-                pause = max(0.0, seconds - (time.monotonic() - begun))
+            except asyncio.CancelledError:
+                return  # the end of `run`: APScheduler would log it as an error
+            finally:
+                self._running.discard(task)
 
-        self._loops.append(repeat)
+        first = {"next_run_time": datetime.now(UTC)} if at_once else {}
+        trigger = Interval(seconds=seconds, timezone=UTC)
+        self.scheduler.add_job(run_job, trigger, id=name, misfire_grace_time=None, **first)
 
     async def run(self) -> None:
-        async with asyncio.TaskGroup() as group:
-            for repeat in self._loops:
-                group.create_task(repeat())
+        self.scheduler.start()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            running = [task for task in self._running if task]
+            # It cancels what runs; the store is closed only after that has ended.
+            self.scheduler.shutdown(wait=False)
+            await asyncio.gather(*running, return_exceptions=True)

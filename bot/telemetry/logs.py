@@ -20,7 +20,7 @@ from shared.text.sanitize import visible
 
 # Handed to Bolt, which otherwise gives each of its own loggers the root's level.
 BOLT = logging.getLogger("bot.bolt")
-_QUIET = ("slack_sdk", "alembic", "uvicorn", "aiohttp", "httpx", "httpcore")
+_QUIET = ("slack_sdk", "apscheduler", "alembic", "uvicorn", "aiohttp", "httpx", "httpcore")
 
 
 MAX_QUEUED = 10_000

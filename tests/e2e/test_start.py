@@ -8,7 +8,7 @@ import sys
 import pytest
 
 pytestmark = pytest.mark.e2e
-SLOW = {"sqlalchemy", "httpx", "structlog", "dns", "alembic", "psycopg", "slack_sdk"}
+SLOW = {"sqlalchemy", "httpx", "structlog", "dns", "alembic", "psycopg", "apscheduler", "slack_sdk"}
 
 
 def test_the_first_screen_waits_for_no_database_and_no_client() -> None:

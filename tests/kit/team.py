@@ -33,7 +33,7 @@ from bot.app import Bot, open_bot
 from bot.runtime import Supervisor
 from bot.server import Server, server_config
 from bot.slack.socket_mode import SocketTimeouts
-from bot.worker import JobScheduler, Tick
+from bot.worker import JobScheduler
 from sandbox.slack import seed
 from sandbox.slack.acts import Body
 from sandbox.slack.server import SlackStandIn
@@ -74,33 +74,22 @@ _numbers = itertools.count()
 
 
 class _Jobs(JobScheduler):
-    """The scheduler of the bot that was opened last, whose jobs are due by the clock of the tests."""
+    """The scheduler of the bot that was opened last."""
 
     opened: _Jobs | None = None
 
     def __init__(self, supervisor: Supervisor) -> None:
         super().__init__(supervisor)
-        self._due: dict[str, float] = {}
-        self.at_work: set[str] = set()
         _Jobs.opened = self
 
-    def every(self, seconds: float, job: Tick, *, name: str, at_once: bool = False) -> None:
-        async def timed() -> None:
-            self._due[name] = clock.moment().timestamp() + seconds
-            self.at_work.add(name)
-            try:
-                await job()
-            finally:
-                self.at_work.remove(name)
-
-        self._due[name] = clock.moment().timestamp() + seconds
-        super().every(seconds, timed, name=name, at_once=at_once)
-
     def wake(self) -> None:
-        """Start what has become due."""
-        now = clock.moment().timestamp()
-        for name in (name for name, due_at in self._due.items() if due_at <= now):
-            self.wakeups[name].set()
+        """Have the scheduler look at the clock again; one that is about to start does so by itself."""
+        if self.scheduler.running:
+            self.scheduler.wakeup()
+
+    @property
+    def at_work(self) -> bool:
+        return bool(self._running)
 
 
 @dataclass(frozen=True)

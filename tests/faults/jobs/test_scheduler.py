@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 
 from bot.runtime import Supervisor
-from bot.worker import JobScheduler
+from bot.worker import Interval, JobScheduler
 from tests.kit.waiting import until
 
 
@@ -25,3 +26,14 @@ async def test_a_job_that_failed_runs_again_and_others_wait_for_their_time() -> 
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     assert runs == [*range(len(runs))]
+
+
+def test_the_times_that_a_sleeping_machine_missed_are_one() -> None:
+    before = datetime(2026, 3, 1, tzinfo=UTC)
+    trigger = Interval(seconds=1.0, timezone=UTC, start_date=before)
+    # A machine that slept for a month must not catch up on two million runs.
+    awake = before + timedelta(days=30, seconds=0.25)
+    assert trigger.get_next_fire_time(before, awake) == awake + timedelta(seconds=0.75)
+    on_time = before + timedelta(seconds=0.25)
+    assert trigger.get_next_fire_time(before, on_time) == before + timedelta(seconds=1)
+    assert trigger.get_next_fire_time(before, before - timedelta(days=1)) == before + timedelta(seconds=1)
