@@ -127,7 +127,8 @@ async def _read_day(
             name = names.get(row.group, row.group)
             same[written.setdefault(subject_key(name), name)].append(row)
         for name, group in same.items():
-            sums = totals(group)  # a count that one of several rows doesn't have is unknown
+            # A count that one of several rows doesn't have is unknown.
+            sums = totals(group) if len(group) > 1 else group[0]
             sample = CountSample(
                 scope=scope,
                 key=name,

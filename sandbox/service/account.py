@@ -316,17 +316,13 @@ class Account(_Changing):
         # By slices, because looking at each lead is most of what a page costs.
         while high > 0 and len(found) < count:
             low = max(0, high - _SLICE)
-            here = [
+            found += [
                 lead
                 for lead in reversed(self.leads[low:high])
-                if lead is not None and lead.workspace == workspace
+                if lead is not None
+                and lead.workspace == workspace
+                and (status is None or lead.status == status)
+                and (sequence is None or lead.sequence == sequence)
             ]
-            if sequence is not None or status is not None:
-                here = [
-                    lead
-                    for lead in here
-                    if sequence in {None, lead.sequence} and status in {None, lead.status}
-                ]
-            found += here
             high = low
         return found[:count]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
@@ -178,15 +178,20 @@ def _model(item: Json, raw: Json, kind: Kind, overrides: Overrides) -> Any:
     return model
 
 
-def _group_of(item: Json, group_by: str) -> str | None:
-    """Name the group of a row of stats: its name before its id, and never the grouping's own name."""
+@cache
+def _group_places(group_by: str) -> tuple[str, ...]:
+    """The paths at which a row may name its group, a name before an id."""
     own = ("name", "email", "title", "value", "id")
     inside = [f"{place}.{name}" for place in ("group", group_by) for name in own]
-    places = (
+    return (
         "group", f"{group_by}_name", f"{group_by}_email", group_by, *inside,
         "name", "email", "label", "title", f"{group_by}_id", "group_id", "id",
     )  # fmt: skip
-    texts = (as_text(follow(item, place)) for place in places)
+
+
+def _group_of(item: Json, group_by: str) -> str | None:
+    """Name the group of a row of stats, never by the grouping's own name."""
+    texts = (as_text(follow(item, place)) for place in _group_places(group_by))
     return next((text for text in texts if text and text.lower() != group_by), None)
 
 
