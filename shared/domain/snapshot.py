@@ -247,11 +247,8 @@ def _adapter() -> TypeAdapter[Snapshot]:
 
 
 def to_json(snapshot: Snapshot) -> bytes:
-    """The snapshot as JSON, without what the service sent besides."""
-    listed = {lead.email.lower() for lead in snapshot.interested.value or () if lead.email}
-    # Those of leads that are listed: the bot remembers thousands of others.
-    replies = tuple(reply for reply in snapshot.replies if reply.email.lower() in listed)
-    return _adapter().dump_json(replace(snapshot, replies=replies))
+    """The snapshot as JSON, without what the service sent besides, and without replies: the bot remembers them."""
+    return _adapter().dump_json(replace(snapshot, replies=()))
 
 
 def from_json(text: bytes) -> Snapshot:

@@ -116,11 +116,10 @@ def update(
     for alarm in others.values():
         is_read = domains_read or alarm.condition.kind not in DOMAIN_KINDS
         kept.append(_absent(alarm, now=now) if is_read else alarm)
-    lasting = [
-        alarm for alarm in kept if alarm.is_new or not alarm.recovered_at or now - alarm.recovered_at <= KEPT
+    on = [alarm for alarm in kept if alarm.is_on]
+    over = [
+        alarm for alarm in kept if alarm.recovered_at and (alarm.is_new or now - alarm.recovered_at <= KEPT)
     ]
-    on = [alarm for alarm in lasting if alarm.is_on]
-    over = [alarm for alarm in lasting if alarm.recovered_at]
     over.sort(key=lambda alarm: alarm.recovered_at or now, reverse=True)
     return Update((*on, *over[:MOST]), tuple(raised))
 

@@ -26,7 +26,7 @@ from shared.domain.workspace_verdict import (
 )
 from shared.frozen import frozen
 from shared.records.records import DomainPast, DomainPause
-from tui.model.lines import Freshness, InboxLine, LeadLine, SequenceLine, Stamp, StatsLine
+from tui.model.lines import Freshness, InboxLine, SequenceLine, Stamp, StatsLine
 from tui.theme.words import clock
 
 RANK = {tone: rank for rank, tone in enumerate(health.WORST_FIRST)}
@@ -90,7 +90,6 @@ class Board:
     """The troubles of this moment, the worst first."""
     figures: tuple[Figure, ...]
     sequences: tuple[SequenceLine, ...]
-    interested: tuple[LeadLine, ...]
     stamps: Mapping[str, Stamp]
     """By source: inboxes, sequences, interested, today, previous, and each grouping."""
     thresholds: health.Thresholds
@@ -114,11 +113,9 @@ class Board:
         Rows are named after their sequences, whose id a row has as its id or its group; where there are many, the busiest
         come first.
         """
-        reading = self.snapshot.stats.get(group)
-        rows = (reading.value if reading else None) or ()
         names = {line.key: line.sequence.label for line in self.sequences} if group == "sequence" else {}
         lines = []
-        for row in rows:
+        for row in self.snapshot.stats[group].value or ():
             sequence = next((key for key in (row.id, row.group) if key in names), "") or ""
             lines.append(StatsLine(row, names.get(sequence, row.group), sequence))
         if group in {"sequence", "inbox"}:
@@ -154,7 +151,6 @@ def compose(
 
     Of `before`, composed with the same thresholds, everything is kept that was made of the same values.
     """
-    stats = {group: reading.value or () for group, reading in snapshot.stats.items()}
     # A source that was read again and says the same has the value of before, as the same object.
     same = {name for name in SOURCES if before and _is_same(before.snapshot, snapshot, name)}
     if before and same.issuperset({"inboxes", "stats_inbox"}) and before.trends is trends:
@@ -162,7 +158,7 @@ def compose(
     else:
         lines = _inbox_lines(
             snapshot.inboxes.value or (),
-            stats=stats.get("inbox", ()),
+            stats=snapshot.stats["inbox"].value or (),
             trends=trends or {},
             thresholds=thresholds,
             known=before.lines if before else {},
@@ -177,8 +173,7 @@ def compose(
         figures=_figures(snapshot),
         lines=lines,
         inboxes_by_domain=by_domain,
-        sequences=_sequence_lines(snapshot, stats=stats),
-        interested=_interested_lines(snapshot),
+        sequences=_sequence_lines(snapshot),
         stamps=_stamps(snapshot, intervals=intervals),
         thresholds=thresholds,
         domain_facts=domain_facts,
@@ -259,11 +254,9 @@ def rank_of(line: InboxLine) -> tuple[int, float, str]:
     return RANK[line.verdict.tone], -inf if score is None else score, line.inbox.email
 
 
-def _sequence_lines(
-    snapshot: Snapshot, *, stats: Mapping[str, Sequence[StatsRow]]
-) -> tuple[SequenceLine, ...]:
+def _sequence_lines(snapshot: Snapshot) -> tuple[SequenceLine, ...]:
     """Match counts to sequences by id; where the service gives none, by a name that only one sequence has."""
-    counted = stats.get("sequence", ())
+    counted = snapshot.stats["sequence"].value or ()
     sequences = snapshot.sequences.value or ()
     given = (Counter(row.group for row in counted), Counter(s.label for s in sequences))
     shared = {name for counted in given for name, times in counted.items() if times > 1}
@@ -281,18 +274,8 @@ def _sequence_lines(
     )
 
 
-def _interested_lines(snapshot: Snapshot) -> tuple[LeadLine, ...]:
-    """List leads whose reply the bot has recorded first, the newest first; then the others as the service lists them."""
-    recorded = {reply.email.lower(): reply for reply in reversed(snapshot.replies)}
-    leads = snapshot.interested.value or ()
-    lines = [LeadLine(lead, recorded.get((lead.email or "").lower())) for lead in leads]
-    lines.sort(key=lambda line: -line.reply.received_at.timestamp() if line.reply else 0.0)
-    return tuple(lines)
-
-
 def _figures(snapshot: Snapshot) -> tuple[Figure, ...]:
-    by_sequence = snapshot.stats.get("sequence")
-    rows = by_sequence.value if by_sequence else None
+    rows = snapshot.stats["sequence"].value
     now = evidence.totals(rows) if rows is not None else StatsRow(group="")
     today = snapshot.today.value or StatsRow(group="")
     before = snapshot.previous.value or StatsRow(group="")

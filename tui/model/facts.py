@@ -14,6 +14,7 @@ from shared.domain.workspace_verdict import SERVICE, Condition
 from shared.frozen import frozen
 from shared.records.records import DomainPast
 from shared.text.formats import show_count, show_number, show_some, show_span
+from tui.model.board import LABELS
 from tui.model.frame import DomainLine, Frame
 from tui.model.happened import Mark
 from tui.model.lines import SequenceLine
@@ -142,8 +143,7 @@ def _before(past: DomainPast | None, *, now: datetime) -> tuple[Fact, ...]:
 
 
 def inbox_card(frame: Frame, email: str, read: Read) -> Card | None:
-    lines = frame.inboxes_of(email.rpartition("@")[2])
-    line = next((line for line in lines if line.key == email), None)
+    line = frame.board.lines.get(email)
     if line is None:
         return None
     inbox = line.inbox
@@ -206,7 +206,7 @@ def _counts(stats: StatsRow | None) -> tuple[Fact, ...]:
     if stats is None:
         return ()
     facts = [fact("Sent, 30 days", show_count(stats.sends))]
-    for label, name in (("Replies", "replies"), ("Positive", "positive_replies"), ("Meetings", "meetings")):
+    for label, name in [*LABELS.items()][1:]:
         value = getattr(stats, name)
         share = evidence.share(value, stats.sends)
         rate = "" if share is None else f"  ({evidence.show(value, stats.sends)})"

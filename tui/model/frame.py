@@ -15,7 +15,7 @@ from shared.domain.card import Tone
 from shared.domain.health import DEFAULT, DomainHealth, Thresholds
 from shared.domain.local_zone import local
 from shared.domain.snapshot import Snapshot
-from shared.domain.workspace_verdict import PAUSED, SERVICE, Condition
+from shared.domain.workspace_verdict import PAUSED, Condition
 from shared.frozen import frozen
 from shared.text.formats import show_count, show_some, show_span
 from shared.text.sanitize import visible
@@ -24,11 +24,11 @@ from tui.model.board import Board, Figure, unread
 from tui.model.columns import SIGN, Column, below_all, number, score_bar, sign_of, text_column
 from tui.model.happened import Mark
 from tui.model.lines import Freshness, InboxLine, SequenceLine
-from tui.theme.palette import SEEN, SIGNS, STOPPED, TONE_INK, Ink
+from tui.theme.palette import SEEN, STOPPED, TONE_INK, Ink
 from tui.theme.words import Piece, Words, clock, width_of
 
 NAMED_CAUSES = 2
-TIMELESS = frozenset({"troubles", "conditions", "alarm_of", "ordered_alarms", "domain_lines"})
+TIMELESS = frozenset({"troubles", "conditions", "alarm_of", "domain_lines"})
 """Properties that a frame works out once, and that are the same all day."""
 
 
@@ -139,12 +139,7 @@ class Frame:
     @cached_property
     def conditions(self) -> Mapping[str, Condition]:
         """Troubles by domain; the service's own trouble under an empty name."""
-        ours = (
-            condition
-            for condition in reversed(self.troubles)
-            if condition.is_of_domain or condition.key == SERVICE
-        )
-        return {condition.where: condition for condition in ours}
+        return {condition.where: condition for condition in self.troubles if not condition.rule}
 
     @property
     def service(self) -> Condition | None:
@@ -155,18 +150,6 @@ class Frame:
     def alarm_of(self) -> Mapping[str, Alarm]:
         """Alarms that are on, by what they are about."""
         return {alarm.condition.where: alarm for alarm in self.alarms if alarm.is_on}
-
-    @cached_property
-    def ordered_alarms(self) -> tuple[Alarm, ...]:
-        """Alarms that are on in the order of the board, then those that have recovered, the newest first."""
-        places = {one.key: place for place, one in enumerate(self.board.conditions)}
-        last = len(places)
-
-        def rank(alarm: Alarm) -> int:
-            # Those that are over come last in `alarms` already, the newest first.
-            return places.get(alarm.key, last) if alarm.is_on else last
-
-        return tuple(sorted(self.alarms, key=rank))
 
     @property
     def new_alarms(self) -> int:
@@ -350,8 +333,3 @@ DOMAINS = (
     ),
     number("inboxes", "Inboxes", lambda x: x.domain.inboxes, width=7, rank=2, ink=Ink.MUTED),
 )
-
-
-def sign_words(tone: Tone) -> Piece:
-    """The sign of a tone, before a text."""
-    return (f"{SIGNS[tone]} ", TONE_INK[tone])

@@ -15,7 +15,7 @@ from shared.domain.card import Tone
 from shared.domain.health import DEFAULT, Thresholds, Verdict
 from shared.domain.snapshot import Reading
 from shared.frozen import frozen
-from shared.records.records import InterestedReply, PauseEnd
+from shared.records.records import PauseEnd
 from tui.theme.words import ago
 
 
@@ -115,26 +115,9 @@ class StatsLine:
         return f"{self.name} {self.stats.group}"
 
 
-@dataclass(frozen=True, slots=True)
-class LeadLine:
-    """A lead who is interested, and what the bot has recorded of the reply."""
-
-    lead: Lead
-    reply: InterestedReply | None = None
-
-    @property
-    def key(self) -> str:
-        return self.lead.id
-
-    @property
-    def name(self) -> str:
-        full = " ".join(part for part in (self.lead.first_name, self.lead.last_name) if part)
-        return full or self.lead.email or self.lead.id
-
-    @property
-    def words(self) -> str:
-        recorded = f"{self.reply.sequence} {self.reply.claimed_by or 'unclaimed'}" if self.reply else ""
-        return f"{self.name} {self.lead.company or ''} {self.lead.email or ''} {recorded}"
+def lead_name(lead: Lead) -> str:
+    full = " ".join(filter(None, (lead.first_name, lead.last_name)))
+    return full or lead.email or lead.id
 
 
 FAILING = 20.0

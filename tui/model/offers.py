@@ -43,8 +43,7 @@ class Offer:
 
 def is_line(typed: str) -> bool:
     """True where it begins with a command, and runs as it is."""
-    word = typed.strip().split(" ")[0]
-    return bool(word) and find_command(word) is not None
+    return find_command(typed.strip().split(" ")[0]) is not None
 
 
 def offers(

@@ -12,7 +12,7 @@ from shared.frozen import frozen
 from shared.text.formats import show_span
 from shared.text.sanitize import visible
 from tui.model.columns import SIGN, Column, text_column
-from tui.model.lines import LeadLine
+from tui.model.lines import lead_name
 from tui.theme.palette import SIGNS, TONE_INK, Ink
 from tui.theme.words import REST, Piece, clock
 
@@ -128,5 +128,5 @@ class ReplyNews:
             self._told.add(key)
             lead = leads.get(reply.email)
             company = f" of {lead.company}" if lead and lead.company else ""
-            name = LeadLine(lead).name + company if lead else reply.email
+            name = lead_name(lead) + company if lead else reply.email
             yield f"Unclaimed reply: {name}" + (f", {reply.sequence}" if reply.sequence else "")

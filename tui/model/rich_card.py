@@ -15,7 +15,7 @@ from shared.domain.card import Card, Column, Fact, Table
 from shared.text import formats
 from shared.text.sanitize import visible, visible_lines
 from tui.theme.palette import SIGNS, TONE_INK, Ink
-from tui.theme.words import Words
+from tui.theme.words import Words, sign_words
 
 EMPTY = Words()
 """An empty line between parts."""
@@ -31,9 +31,8 @@ def paragraph(text: str, ink: Ink = Ink.TEXT) -> Words:
 
 
 def _parts(card: Card, *, has_title: bool) -> Iterator[RenderableType]:
-    ink = TONE_INK[card.tone]
     if has_title and card.title:
-        yield Words(((f"{SIGNS[card.tone]} ", ink), (visible(card.title), Ink.STRONG)), wraps=True)
+        yield Words((sign_words(card.tone), (visible(card.title), Ink.STRONG)), wraps=True)
     for text in card.text:
         yield paragraph(text)
     if facts := (*card.facts, *card.details):

@@ -12,12 +12,12 @@ from textual.widget import Widget
 
 from shared.domain.card import Tone
 from shared.text.formats import show_span
-from tui.model.frame import Frame, sign_words
+from tui.model.frame import Frame
 from tui.model.incident import WORKSPACE, Incident, LaneLine, legend
 from tui.model.lines import PageRef
 from tui.screens.base import Page, key
 from tui.theme.palette import SEEN, Ink
-from tui.theme.words import Lines, Words, clock
+from tui.theme.words import Lines, Words, clock, sign_words
 from tui.widgets.lanes import LanePanel
 from tui.widgets.table import ListTable
 from tui.widgets.text import TextLine
@@ -81,7 +81,7 @@ class IncidentsPage(Page):
     def _alarms(self, frame: Frame, domain: str) -> list[Words]:
         """The alarm of the chosen domain: since when, and whether it is acknowledged."""
         lines = []
-        for alarm in frame.ordered_alarms:
+        for alarm in frame.alarms:
             if alarm.where == domain:
                 tone, at = Tone.BAD if alarm.is_on else Tone.GOOD, alarm.acknowledged_at
                 seen = f"{SEEN} acknowledged {clock(at, now=frame.now)}" if at else "not acknowledged"

@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from shared.api.words import GROUPINGS
 from shared.domain.card import Tone
@@ -17,10 +18,10 @@ from shared.text.csv_cells import guarded
 from shared.text.formats import show_count
 from shared.text.sanitize import visible
 from tui.model.columns import GAP, INBOXES, SEQUENCES, STATS_BY, Column, needs_of, place, text_column
-from tui.model.frame import DOMAINS, Frame, sign_words
-from tui.model.lines import Freshness, Line
-from tui.theme.palette import SIGNS, TONE_INK, Ink
-from tui.theme.words import Words, fit
+from tui.model.frame import DOMAINS, Frame
+from tui.model.lines import Freshness, Line, lead_name
+from tui.theme.palette import Ink
+from tui.theme.words import Words, fit, sign_words
 from tui.widgets.table import ListTable
 
 MOST = 200
@@ -28,9 +29,9 @@ MOST = 200
 WIDTH = 160
 """Cells of the exported text."""
 LEADS = (
-    text_column("lead", "Lead", 20, lambda x: x.name, grow=1),
-    text_column("company", "Company", 20, lambda x: x.lead.company, Ink.MUTED, grow=1),
-    text_column("email", "Email", 30, lambda x: x.lead.email, Ink.MUTED, grow=1),
+    text_column("lead", "Lead", 20, lead_name, grow=1),
+    text_column("company", "Company", 20, lambda x: x.company, Ink.MUTED, grow=1),
+    text_column("email", "Email", 30, lambda x: x.email, Ink.MUTED, grow=1),
 )
 
 
@@ -44,7 +45,7 @@ def report(frame: Frame, *, width: int) -> Iterator[Words]:
     for condition in frame.board.conditions:
         since = frame.since_of(condition)
         text = visible(condition.summary) + (f" since {since}" if since else "")
-        yield _line([("  ", Ink.TEXT), (f"{SIGNS[Tone.BAD]} ", TONE_INK[Tone.BAD]), (text, Ink.TEXT)], width)
+        yield _line([("  ", Ink.TEXT), sign_words(Tone.BAD), (text, Ink.TEXT)], width)
     yield Words()
     for figure in frame.board.figures:
         yield Words(
@@ -68,14 +69,14 @@ def _line(pieces: list[tuple[str, Ink]], width: int) -> Words:
     return Words(tuple(fit(pieces, width)))
 
 
-def _lists(frame: Frame) -> Iterator[tuple[str, str, Sequence[Line], Sequence[Column]]]:
+def _lists(frame: Frame) -> Iterator[tuple[str, str, Sequence[Any], Sequence[Column]]]:
     board = frame.board
     yield "Domains", "inboxes", frame.domain_lines, DOMAINS
     yield "Inboxes", "inboxes", board.inboxes, INBOXES
     yield "Sequences", "sequences", board.sequences, SEQUENCES
     for grouping in GROUPINGS:
         yield f"Stats by {grouping}, 30 days", grouping, board.stats_by(grouping), STATS_BY[grouping]
-    yield "Interested", "interested", board.interested, LEADS
+    yield "Interested", "interested", frame.snapshot.interested.value or (), LEADS
 
 
 def _listed(lines: Sequence[Line], columns: Sequence[Column], *, width: int) -> Iterator[Words]:

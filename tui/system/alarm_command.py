@@ -43,9 +43,6 @@ class AlarmCommand:
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
-        if not self._words:
-            yield
-            return
         task = asyncio.create_task(self._run(), name="dashboard-alarm-command")
         try:
             yield

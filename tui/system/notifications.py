@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+from shared.text.formats import show_some
 from shared.text.sanitize import visible
 
 EVERY = timedelta(seconds=30)
@@ -43,14 +44,10 @@ class TerminalNotifier:
         self._is_wanted = choice != OFF and environ.get("TERM", "") not in UNABLE
         self._in_tmux = bool(environ.get("TMUX"))
         self._texts: list[str] = []
-        """The first few of what is to be told next."""
-        self._count = 0
         self._last: datetime | None = None
 
     def tell(self, text: str) -> None:
-        self._count += 1
-        if self._count <= NAMED:  # of a storm only the number is kept
-            self._texts.append(text)
+        self._texts.append(text)
 
     def due(self, now: datetime) -> str:
         """The sequence to write to the terminal now; empty while there is nothing, or too soon after the one before.
@@ -59,9 +56,8 @@ class TerminalNotifier:
         """
         if not self._texts or (self._last and timedelta() <= now - self._last < EVERY):
             return ""
-        more = self._count - len(self._texts)
-        text = " · ".join((*self._texts, *([f"and {more:,} more"] if more else ())))
-        self._texts, self._count, self._last = [], 0, now
+        text = show_some(self._texts, NAMED, separator=" · ")
+        self._texts, self._last = [], now
         if not self._is_wanted:
             return ""
         return through_tmux(written(text)) if self._in_tmux else written(text)

@@ -19,9 +19,10 @@ from rich.style import Style
 from rich.text import Text
 from textual._context import active_app  # the framework has no public name for it
 
+from shared.domain.card import Tone
 from shared.domain.local_zone import local
 from shared.text.formats import show_span
-from tui.theme.palette import NIGHT, PALETTES, Ink, Palette
+from tui.theme.palette import NIGHT, PALETTES, SIGNS, TONE_INK, Ink, Palette
 
 MORE = "…"
 REST = "·"
@@ -113,6 +114,11 @@ def style_of(colors: Palette, ink: Ink) -> Style:
         bold=is_strong or None,
         reverse=True if colors.plain and ink is Ink.STOPPED else None,
     )
+
+
+def sign_words(tone: Tone) -> Piece:
+    """The sign of a tone, before a text."""
+    return (f"{SIGNS[tone]} ", TONE_INK[tone])
 
 
 def width_of(pieces: Iterable[Piece]) -> int:

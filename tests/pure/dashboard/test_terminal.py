@@ -114,7 +114,7 @@ def test_a_storm_is_one_notification_at_once_and_one_later() -> None:
     moments = [NOW + timedelta(seconds=second) for second in range(120)]
     told = {moment: text for moment in moments if (text := storm.due(moment))}
     later = NOW + timedelta(seconds=30)
-    assert told == {later: written("domain 0 · domain 1 · domain 2 · and 47 more")}
+    assert told == {later: written("domain 0 · domain 1 · domain 2 and 47 more")}
     storm.tell("again")
     assert storm.due(NOW - timedelta(hours=1)) == written("again"), (
         "a clock that was set back holds nothing up"

@@ -20,7 +20,7 @@ from shared.domain.health import DEFAULT
 from shared.domain.reply_queue import QueuedReply
 from shared.domain.snapshot import REJECTED, Reading, Snapshot
 from shared.records.guardrails import Incident as Firing
-from shared.records.records import DomainPast, DomainPause, InterestedReply, PauseEnd, Sample
+from shared.records.records import DomainPast, DomainPause, PauseEnd, Sample
 from tests.kit.snapshots import NOW, account, board_of
 from tui.model import facts
 from tui.model.alarms import acknowledged, update
@@ -35,7 +35,7 @@ from tui.model.lines import Line
 from tui.model.replies import COLUMNS, ReplyLine
 from tui.model.rich_card import render
 from tui.model.workspaces import WORKSPACES, WorkspaceLine
-from tui.screens.report import LEADS, report
+from tui.screens.report import report
 from tui.theme.words import Piece
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
@@ -181,7 +181,6 @@ LISTS: Mapping[str, Callable[[], tuple[Sequence[Column], Sequence[Line]]]] = {
     "domains": lambda: (DOMAINS, frame().domain_lines),
     "inboxes": lambda: (INBOXES, frame().board.inboxes),
     "sequences": lambda: (SEQUENCES, frame().board.sequences),
-    "interested": lambda: (LEADS, frame(calm()).board.interested),
     "steps": lambda: (STATS_BY["sequence"], frame().board.stats_by("sequence")),
     "replies": lambda: (COLUMNS, REPLIES),
     "workspaces": lambda: (
@@ -260,12 +259,7 @@ def test_a_card_with_all_its_parts_is_whole(snapshot: SnapshotAssertion) -> None
 
 
 def calm() -> Snapshot:
-    replies = (
-        InterestedReply(
-            email="sven.with.a.long.name@helio.example", received_at=NOW, sequence="Webinar", claimed_by="ann"
-        ),
-    )
-    return replace(account(), workspace="calm", inboxes=reading(BOXES[-4:-2]), replies=replies)
+    return replace(account(), workspace="calm", inboxes=reading(BOXES[-4:-2]))
 
 
 def headlines() -> Iterator[tuple[str, Frame]]:
