@@ -114,7 +114,7 @@ def update(
         if alarm.is_new and not first_look and not is_old and (before is None or not before.is_new):
             raised.append(alarm)
     for alarm in others.values():
-        is_read = domains_read or alarm.condition.kind not in DOMAIN_KINDS
+        is_read = domains_read or not alarm.condition.is_of_domain
         kept.append(_absent(alarm, now=now) if is_read else alarm)
     on = [alarm for alarm in kept if alarm.is_on]
     over = [

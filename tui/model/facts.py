@@ -10,7 +10,7 @@ from shared.domain import evidence, health, snapshot
 from shared.domain.card import Card, Fact, Tone
 from shared.domain.paused_domains import advice
 from shared.domain.wall_clock import moment
-from shared.domain.workspace_verdict import SERVICE, Condition
+from shared.domain.workspace_verdict import Condition
 from shared.frozen import frozen
 from shared.records.records import DomainPast
 from shared.text.formats import show_count, show_number, show_some, show_span
@@ -71,7 +71,6 @@ def domain_card(frame: Frame, line: DomainLine, read: Read, *, is_brief: bool = 
     """Say why a domain stands as it does, since when, what feeds it, what to do, and what happened before."""
     past = read.past or frame.board.domain_facts.pasts.get(line.key)
     condition = frame.conditions.get(line.key)
-    is_troubled = condition is not None and condition.kind != SERVICE
     since = frame.lasting(condition) if condition else ""
     facts = [fact("State", " ".join(filter(None, (line.state, since))), line.tone)]
     if line.tone is not Tone.GOOD:
@@ -81,9 +80,9 @@ def domain_card(frame: Frame, line: DomainLine, read: Read, *, is_brief: bool = 
     facts += [fact for fact in read.dns if not is_brief or fact.tone not in {Tone.GOOD, Tone.INFO}]
     if past and past.known_from:
         facts.append(fact("Sequences", _sequences(frame, past, since=past.known_from)))
-    elif is_troubled and not frame.is_past:  # how many they were then isn't known
+    elif condition and not frame.is_past:  # how many they were then isn't known
         facts.append(fact("Bounces", NO_RECORDS))
-    if is_troubled:
+    if condition:
         given = past or DomainPast()
         what = advice(given.reason, bounced=given.bounced, left=given.opted_out)
         facts.append(fact("Do", what[0].upper() + what[1:]))

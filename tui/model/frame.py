@@ -12,10 +12,10 @@ from datetime import datetime
 from functools import cached_property
 
 from shared.domain.card import Tone
-from shared.domain.health import DEFAULT, DomainHealth, Thresholds
+from shared.domain.health import DomainHealth, Thresholds
 from shared.domain.local_zone import local
 from shared.domain.snapshot import Snapshot
-from shared.domain.workspace_verdict import PAUSED, Condition
+from shared.domain.workspace_verdict import Condition
 from shared.frozen import frozen
 from shared.text.formats import show_count, show_some, show_span
 from shared.text.sanitize import visible
@@ -40,8 +40,8 @@ class DomainLine:
     state: str
     cause: str
     since: str
-    is_acknowledged: bool = False
-    thresholds: Thresholds = DEFAULT
+    is_acknowledged: bool
+    thresholds: Thresholds
 
     @property
     def key(self) -> str:
@@ -62,9 +62,9 @@ class Headline:
 
     tone: Tone
     parts: tuple[str, ...]
-    counts: Collection[str] = ()
+    counts: Collection[str]
     """Parts that matter less than the others, and need the one before: `21 of 60 inboxes not sending`, then `3 bad`."""
-    is_stale: bool = False
+    is_stale: bool
 
     @property
     def text(self) -> str:
@@ -249,8 +249,7 @@ class Frame:
             since = self.since_of(
                 min(worst, key=lambda condition: (condition.since is None, condition.since))
             )
-            parts += [f"since {since}"] if since else []
-            parts += [cause] if (cause := self._causes()) else []
+            parts += filter(None, (since and f"since {since}", self._causes()))
         elif verdict.tone is Tone.UNKNOWN and verdict.detail and not service:
             parts.append(visible(verdict.detail))
         tone = Tone.BAD if service and verdict.tone is not Tone.UNKNOWN else verdict.tone
@@ -258,11 +257,7 @@ class Frame:
 
     def _causes(self) -> str:
         """Name the causes of paused domains in a few words."""
-        causes = {
-            line.cause.partition(" (")[0]: None
-            for line in self.domain_lines
-            if (condition := self.conditions.get(line.key)) and condition.kind == PAUSED and line.cause
-        }
+        causes = {line.cause.partition(" (")[0]: None for line in self.domain_lines if line.domain.paused}
         return visible(show_some([*causes], NAMED_CAUSES))
 
     def figures(self, room: int) -> Words:
