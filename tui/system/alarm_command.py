@@ -1,4 +1,4 @@
-"""Runs the operator's program when an alarm starts or recovers, with the alarm in its environment and without a shell."""
+"""Runs the operator's program when an alarm starts, with the alarm in its environment and without a shell."""
 
 from __future__ import annotations
 

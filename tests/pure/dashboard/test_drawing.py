@@ -16,9 +16,7 @@ from shared.commands.base import Choice, Question
 from shared.commands.undo import UndoChange
 from shared.domain.card import Button, Card, Column, Row, Table
 from tests.kit.snapshots import NOW, account, board_of
-from tui.model.columns import place
 from tui.model.frame import Frame
-from tui.model.incident import Incident, Lane, LaneState, Segment, lane_lines
 from tui.screens.dialogs import CardDialog, Dialog, question_dialog
 from tui.screens.report import packed
 from tui.screens.wall import burn_in_shift
@@ -26,7 +24,6 @@ from tui.theme.palette import Ink
 from tui.theme.words import Lines, Words
 from tui.widgets.figlet import big
 from tui.widgets.head import silence
-from tui.widgets.lanes import LANES
 
 
 def printed(parts: Iterable[RenderableType], *, width: int = 40) -> str:
@@ -44,18 +41,6 @@ def test_words_show_what_differs_and_what_is_late(snapshot: SnapshotAssertion) -
         drawing += [f"{part.text}<{part.style}>" for part in words.segments(Style(bgcolor="red"))]
         both = [Lines((words, words), is_row=is_row) for is_row in (True, False)]
         drawing += [printed([words], width=12), printed(both)]
-    assert "\n".join(drawing) == snapshot
-
-
-def test_lanes_stand_in_their_columns_in_every_width(snapshot: SnapshotAssertion) -> None:
-    bad = Segment(start=NOW - timedelta(hours=2), end=NOW, state=LaneState.BAD, affected=3)
-    lanes = tuple(Lane(domain=name, inboxes=7, segments=(bad,)) for name in ("a.example", "b" * 30))
-    lines = lane_lines(Incident(start=NOW - timedelta(hours=6), end=NOW, lanes=lanes))
-    drawing = []
-    for room in (600, 110, 60, 40, 24):
-        placed = place(LANES, room, {})
-        drawing.append(f"{room}: {' '.join(f'{one.column.id}:{one.width}' for one in placed)}")
-        drawing += ["  ".join(one.column.cell(line, one.width).plain for one in placed) for line in lines]
     assert "\n".join(drawing) == snapshot
 
 

@@ -9,8 +9,7 @@ from shared.records.audit import Actor, AuditEntry
 from shared.records.guardrails import Incident
 from shared.records.records import DomainIncident, PeriodRecords, Transition
 from tests.kit.snapshots import NOW
-from tui.model.happened import LOOKS, MarkKind, of_dns, of_incidents, of_period, of_transitions, together
-from tui.system.terminal import ASCII
+from tui.model.happened import MarkKind, of_dns, of_incidents, of_period, of_transitions, together
 
 MINUTE = timedelta(minutes=1)
 
@@ -89,12 +88,6 @@ def test_what_the_bot_recorded_names_its_author_and_is_not_noticed_again() -> No
     all_marks = together(recorded, noticed)
     assert [one for one in all_marks if one not in recorded] == [noticed[3], noticed[2], noticed[0]]
     assert list(all_marks) == sorted(all_marks, key=lambda one: one.at)
-
-
-def test_every_kind_of_mark_has_a_look_of_its_own() -> None:
-    assert LOOKS.keys() == set(MarkKind)
-    signs = [look.sign for look in LOOKS.values()]
-    assert len(set(signs)) == len({sign.translate(ASCII) for sign in signs}) == len(LOOKS)
 
 
 def test_confirmed_breaks_of_dns_are_marks_and_so_is_their_end() -> None:

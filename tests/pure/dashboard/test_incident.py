@@ -16,7 +16,6 @@ from tests.kit.snapshots import NOW
 from tui.model.happened import Mark, MarkKind
 from tui.model.incident import FILLS, SEVERITY, Incident, Lane, LaneState, Segment, lane_lines, lanes_of
 from tui.screens.incidents import range_for
-from tui.system.terminal import ASCII
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 START = NOW - 6 * HOUR
@@ -174,12 +173,6 @@ def test_lanes_and_their_axis_are_exactly_as_wide_as_asked(
     for line in lane_lines(incident, cursor=NOW - HOUR):
         assert sum(cell_len(text) for text, _ in line.bar(width)) == width
     assert cell_len(incident.axis(width)) == width
-
-
-def test_states_are_told_apart_without_colors() -> None:
-    # Some terminals show no colors, and some people don't see them.
-    signs = [sign for sign, _ in FILLS.values()]
-    assert len(set(signs)) == len({sign.translate(ASCII) for sign in signs}) == len(LaneState)
 
 
 def test_a_short_trouble_is_never_too_short_to_be_seen() -> None:
