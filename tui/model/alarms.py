@@ -180,11 +180,11 @@ def begin(
     if told := condition.began or condition.since:
         return told, condition.is_older
     if not first_look:
-        return now, condition.is_older
+        return now, False
     rested = (mark.at for mark in changes if mark.kind is MarkKind.STOPPED and mark.about == condition.where)
     last = max((at for at in rested if at <= now), default=None)
     if last and condition.kind != BAD:
-        return last, condition.is_older
+        return last, False
     return now, True
 
 

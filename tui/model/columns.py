@@ -136,8 +136,7 @@ class Arrangement:
         if self.order and not self.descending:
             return replace(self, descending=True)
         ids = ["", *(column.id for column in columns if column.sort)]
-        at = ids.index(self.order) if self.order in ids else 0
-        return replace(self, order=ids[(at + 1) % len(ids)], descending=False)
+        return replace(self, order=ids[(ids.index(self.order) + 1) % len(ids)], descending=False)
 
 
 def _fits(line: Line, word: str, columns: Sequence[Column]) -> bool:

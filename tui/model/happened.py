@@ -102,9 +102,7 @@ def _noticed(transitions: Iterable[Transition]) -> Iterator[Mark]:
         if change.kind == "sequence" and change.after in {"paused", "active"}:
             kind = MarkKind.PAUSED if change.after == "paused" else MarkKind.RESUMED
             text = f"{kind.value} (as noticed)"
-            yield Mark(
-                at=change.at, kind=kind, subject=change.label or change.key, text=text, about=change.key
-            )
+            yield Mark(at=change.at, kind=kind, subject=change.label, text=text, about=change.key)
         elif change.kind == "inbox":
             domain = change.key.lower().rpartition("@")[2]
             if change.after == "resting":

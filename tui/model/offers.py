@@ -15,7 +15,8 @@ MOST = 36
 MOST_SEQUENCES = 12
 LONGEST = 24
 """Letters of what is typed up to which they may be spread over a name: the search tries every way to spread them."""
-_EXACT, _BEGINS = 1000.0, 500.0
+_BEGINS = 500.0
+"""The score of a name that begins so, less its length: above every other match, and the name itself above longer ones."""
 _IN_SUMMARY = 0.5
 """The score of a match in the summary: below every name that fits."""
 
@@ -101,8 +102,6 @@ def _score(asked: str, names: Sequence[str], about: str, search: FuzzySearch) ->
 
 
 def _of_name(asked: str, name: str, search: FuzzySearch) -> float:
-    if asked == name:
-        return _EXACT
     if name.startswith(asked):
         return _BEGINS - len(name)
     return search.match(asked, name)[0] if len(asked) <= LONGEST else 0.0
