@@ -52,11 +52,12 @@ class Screen:
         self._written: list[str] = []
         assert pilot.app._driver
         pilot.app._driver.write = self._written.append  # type: ignore[method-assign, assignment] # it draws on no terminal
+        pilot.app.bell = partial(self._written.append, "\a")  # type: ignore[method-assign] # likewise
 
     @property
     def notified(self) -> list[str]:
-        """The sequences with which the terminal was asked to notify the desktop."""
-        return [text for text in self._written if "\x1b]9;" in text]
+        """The bells, and the sequences with which the terminal was asked to notify the desktop."""
+        return [text for text in self._written if text == "\a" or "\x1b]9;" in text]
 
     @property
     def text(self) -> str:

@@ -81,6 +81,8 @@ async def test_the_past_changes_nothing_by_key_or_command(account: Account, scre
     before = await account.sequences()
     await screen.until("DOMAINS")
     await screen.go_back()
+    await screen.press(*["left_square_bracket"] * 2)
+    await screen.until("History starts at ")
     for line in ("pause all", f"pause {before[0]['id']}", "undo"):
         await say(screen, line)
         await screen.until("You are viewing the past")
@@ -90,8 +92,8 @@ async def test_the_past_changes_nothing_by_key_or_command(account: Account, scre
     await screen.press("1", "p", "y")
     assert await account.sequences() == before
     assert not account.asked("PATCH")
-    await screen.press(*["right_square_bracket"] * 3)
-    await screen.until("p pause")
+    await screen.press("2", "escape")
+    assert "› Sequences" in await screen.until("p pause")
 
 
 async def test_another_key_is_named_wherever_a_key_is_named(
@@ -116,8 +118,14 @@ async def test_the_path_the_keys_and_the_hint_of_an_alarm_can_be_clicked(
     account: Account, screen: Screen
 ) -> None:
     await screen.until("DOMAINS")
-    await account.control("POST", "events", workspace="acme", kind="domain.paused", count=1)
+    await account.control("POST", "events", workspace="acme", kind="domain.paused", count=2)
     await screen.refresh()
+    await screen.until("2 alarms")
+    # A page of one domain is about its alarm alone.
+    for keys, shown in ((["enter"] * 2, "1 alarm "), (["escape"], "2 alarms "), (["escape"], "1 alarm ")):
+        await screen.press(*keys, "a")
+        await screen.until(shown)
+    await screen.press("down")
     await screen.click("a: acknowledge")
     await screen.until("✓ acknowledged")
     await screen.press("enter", "enter")

@@ -700,6 +700,8 @@ SCREENS = {
         d
         u
         u
+        A "nobody
+        1 "ben
     """,
     "sequences": """
         2
@@ -766,6 +768,8 @@ SCREENS = {
         5
         1 slash "acme
         slash "tryacme
+        slash "nosuch
+        p
     """,
     "workspaces": """
         5

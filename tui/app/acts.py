@@ -12,8 +12,6 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from textual.worker import Worker
-
 from shared.commands import UsageError, invocation, parse
 from shared.commands.base import DOMAIN, Act, Arguments, Question, Result
 from shared.commands.pause import Pause, Resume, SetStatus
@@ -90,13 +88,9 @@ class Acts:
     async def prompt(self, actions: Sequence[Offer]) -> None:
         page = self.app.screen
 
-        async def act(action: str) -> None:
-            await page.run_action(action)
-
         def chosen(offer: Offer) -> None:
             if offer.action:
-                work = partial(act, offer.action)
-                _: Worker[None] = self.app.run_worker(work, group="actions", exit_on_error=False)
+                self.app.run_worker(page.run_action(offer.action), group="actions")
             else:
                 self.run_typed(offer.line)
 
@@ -116,8 +110,7 @@ class Acts:
 
     def start(self, asked: Asked) -> None:
         """Ask, run and tell, in the background; a failure shows a notice and ends nothing."""
-        work = partial(self._whole, asked)
-        _: Worker[None] = self.app.run_worker(work, group="commands", exclusive=False, exit_on_error=False)
+        self.app.run_worker(self._whole(asked), group="commands")
 
     async def _whole(self, asked: Asked) -> None:
         state, page = self.app.state, self.app.screen

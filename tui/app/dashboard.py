@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -17,7 +16,7 @@ from textual.driver import Driver
 from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.reactive import var
-from textual.worker import Worker, WorkerState
+from textual.worker import Worker, WorkerFailed
 
 from shared.domain.card import Card, Tone
 from shared.domain.local_zone import local_zone
@@ -44,8 +43,6 @@ from tui.theme.palette import PALETTES, theme
 
 if TYPE_CHECKING:
     from tui.app.acts import Acts
-
-logger = logging.getLogger(__name__)
 
 STAGGER = 1.0
 """Seconds between the starts of workspaces, so that they do not all read at once."""
@@ -154,7 +151,7 @@ class DashboardApp(ErrorBoundary, App[int]):
             # Each has a budget of its own, but they share this machine.
             self.set_timer(number * STAGGER, partial(self._start, state))
         if self._tips:
-            self.run_worker(self._show_tips(self._tips), exit_on_error=False)
+            self.run_worker(self._show_tips(self._tips))
 
     async def _show_tips(self, tips: AsyncIterator[str]) -> None:
         async for tip in tips:
@@ -219,8 +216,6 @@ class DashboardApp(ErrorBoundary, App[int]):
         prefix = state.workspace if len(self.states) > 1 else ""
         if raised:
             self.bell()
-            if self.page.lane_span and self._replay is None:
-                self.read_for(self.page)
             texts = [alarm.told(self.now(), workspace=prefix) for alarm in raised]
             self._on_alarm(texts)
             for text in texts:
@@ -323,7 +318,7 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     def _work(self, work: Callable[[], Coroutine[Any, Any, None]], *, group: str) -> None:
         """Run it beside the keys; of a group but `read` the one before is given up."""
-        _: Worker[None] = self.run_worker(work, group=group, exclusive=group != "read", exit_on_error=False)
+        _: Worker[None] = self.run_worker(work, group=group, exclusive=group != "read")
 
     async def _read_about(self, about: PageRef) -> None:
         feed = self.state.feed
@@ -342,7 +337,6 @@ class DashboardApp(ErrorBoundary, App[int]):
     async def _read_health(self, page: DetailPage) -> None:
         state = self.state
         if state.history is None:
-            page.show_course(None)
             return
         course = await state.history.health(
             page.about,
@@ -362,7 +356,6 @@ class DashboardApp(ErrorBoundary, App[int]):
             end, board = self.now(), state.board
         inboxes = board.snapshot.inboxes.value
         if state.history is None or inboxes is None:
-            page.set_incident(None)
             return
         start = end - span
         fresh = frame.is_past or frame.freshness("inboxes") < Freshness.LATE
@@ -541,13 +534,9 @@ class DashboardApp(ErrorBoundary, App[int]):
         if self._error_log is None or not self.board.is_mounted:
             super()._handle_exception(error)
         else:
-            self._own_error = self._error_log.note(error, now=self.now())
-
-    @on(Worker.StateChanged)
-    def _worker_ended(self, event: Worker.StateChanged) -> None:
-        if event.state is WorkerState.ERROR:
-            logger.error("a worker failed", exc_info=event.worker.error)
-            self.toast("Internal error. Details are in the log.", severity="error")
+            # What failed beside the keys comes wrapped, without its trace.
+            cause = error.error if isinstance(error, WorkerFailed) else error
+            self._own_error = self._error_log.note(cause, now=self.now())
 
 
 def unknown_keys(keys: Mapping[str, str]) -> list[str]:

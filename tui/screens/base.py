@@ -16,7 +16,7 @@ from textual.widget import Widget
 from tui.model.columns import Arrangement
 from tui.model.frame import Frame
 from tui.model.incident import Incident
-from tui.model.lines import PageRef, SequenceLine
+from tui.model.lines import SequenceLine
 from tui.theme.error_boundary import SafeScreen
 from tui.theme.palette import Ink
 from tui.theme.words import Lines, Words
@@ -111,6 +111,8 @@ class Page(SafeScreen[None]):
     VERTICAL_BREAKPOINTS = HEIGHTS
     AUTO_FOCUS: ClassVar[str] = ""
     name_in_path: str = ""
+    can_pause: ClassVar[bool] = False
+    """True for a page with sequences that `p` is about."""
     is_always_live: ClassVar[bool] = False
     """True for a page that shows the present even while the past is shown."""
 
@@ -150,19 +152,14 @@ class Page(SafeScreen[None]):
         return next((panel for panel in panels if panel.table.has_focus), panels[0] if panels else None)
 
     @property
-    def chosen(self) -> PageRef | None:
-        """The subject under the cursor: a domain, a sequence."""
-        return None
+    def domain(self) -> str:
+        """The domain that keys are about, if any."""
+        return ""
 
     @property
     def pausable(self) -> Sequence[SequenceLine]:
         """The sequences that `p` is about."""
         return ()
-
-    @property
-    def pausable_domain(self) -> str:
-        """The domain whose sequences `p` is about."""
-        return ""
 
     def key_of(self, name: str) -> str:
         """The key that has this name now, as people see it; empty where it would be refused."""
@@ -204,11 +201,7 @@ class Page(SafeScreen[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A key that would be refused isn't shown."""
         if action in {"pause", "timed_pause"}:
-            is_able = self.frame is not None and not self.frame.only_reads
-            return is_able and (type(self).pausable, type(self).pausable_domain) != (
-                Page.pausable,
-                Page.pausable_domain,
-            )
+            return self.can_pause and self.frame is not None and not self.frame.only_reads
         return True
 
     # -- keys ------------------------------------------------------------------------------------------
@@ -245,14 +238,13 @@ class Page(SafeScreen[None]):
             self.app.action_climb(1)
 
     def action_acknowledge(self) -> None:
-        chosen = self.chosen
-        self.app.acknowledge(chosen.key if chosen and chosen.kind == "domain" else None)
+        self.app.acknowledge(self.domain or None)
 
     def action_pause(self) -> None:
-        self.app.acts.pause(self.pausable, domain=self.pausable_domain)
+        self.app.acts.pause(self.pausable, domain=self.domain)
 
     async def action_timed_pause(self) -> None:
-        await self.app.acts.ask_time(self.pausable, domain=self.pausable_domain)
+        await self.app.acts.ask_time(self.pausable, domain=self.domain)
 
 
 def panel_of(source: str, frame: Frame) -> dict[str, Any]:

@@ -30,6 +30,8 @@ MOST_INBOXES = 200
 class BoardPage(Page):
     """Enter goes down to the domain; while the past is shown, lanes below the domains tell where in time it is."""
 
+    can_pause = True
+
     def __init__(self) -> None:
         super().__init__()
         self.numbers = TextLine(id="numbers")
@@ -58,13 +60,9 @@ class BoardPage(Page):
         self.again()
 
     @property
-    def chosen(self) -> PageRef | None:
+    def domain(self) -> str:
         line = self.domains.table.line
-        return PageRef(kind="domain", key=line.key) if line else None
-
-    @property
-    def pausable_domain(self) -> str:
-        return self.chosen.key if self.chosen else ""
+        return line.key if line else ""
 
     def show(self, frame: Frame) -> None:
         self.numbers.set(frame.figures(self.size.width - 2))
@@ -73,7 +71,7 @@ class BoardPage(Page):
         if frame.is_past and (incident := self.incident):
             start = min(incident.start, frame.now)
             self.scrubber.draw(replace(incident, start=start), cursor=frame.now)
-        line = frame.domain(self.pausable_domain)
+        line = frame.domain(self.domain)
         self.inboxes.title = f"Inboxes of {line.key}" if line else "Inboxes"
         lines = frame.inboxes_of(line.key)[:MOST_INBOXES] if line else ()
         self.inboxes.show(lines, freshness=frame.freshness("inboxes"), is_lit=frame.is_past)
@@ -84,7 +82,7 @@ class BoardPage(Page):
         if frame.service:
             facts = service_facts(frame.service, frame=frame)
             self.card.set(facts, facts_grid(facts))
-        elif line := frame.domain(self.pausable_domain):
+        elif line := frame.domain(self.domain):
             read = self.app.read_of(PageRef(kind="domain", key=line.key))
             card = domain_card(frame, line, read, is_brief=True)
             has_title = self.size.height >= ROOMY

@@ -60,10 +60,6 @@ class DetailPage(Page):
     def card_of(self, frame: Frame, read: Read) -> Card | None:
         """Give the facts; None where the thing is gone."""
 
-    @property
-    def chosen(self) -> PageRef | None:
-        return self.about
-
     def show(self, frame: Frame) -> None:
         read = self.app.read_of(self.about)
         card = self.card_of(frame, read) or GONE
@@ -88,6 +84,8 @@ class DetailPage(Page):
 class DomainPage(DetailPage):
     """The page of a domain: why it stands so, the sequences that feed it, and its inboxes; `p` pauses those sequences."""
 
+    can_pause = True
+
     def panels(self) -> Iterable[Panel]:
         self.feeding = Panel(
             "feeding", title="Sequences", columns=SEQUENCES, empty="No sequence is known to send from here."
@@ -108,7 +106,7 @@ class DomainPage(DetailPage):
         self.inboxes.show(frame.inboxes_of(self.about.key), **panel_of("inboxes", frame))
 
     @property
-    def pausable_domain(self) -> str:
+    def domain(self) -> str:
         return self.about.key
 
     @on(ListTable.Picked)
@@ -125,16 +123,15 @@ class InboxPage(DetailPage):
         return (self.others,)
 
     @property
-    def chosen(self) -> PageRef | None:
-        return PageRef(kind="domain", key=self.about.key.rpartition("@")[2])
+    def domain(self) -> str:
+        return self.about.key.rpartition("@")[2]
 
     def card_of(self, frame: Frame, read: Read) -> Card | None:
         return inbox_card(frame, self.about.key, read)
 
     def show(self, frame: Frame) -> None:
         super().show(frame)
-        domain = self.about.key.rpartition("@")[2]
-        lines = [line for line in frame.inboxes_of(domain) if line.key != self.about.key]
+        lines = [line for line in frame.inboxes_of(self.domain) if line.key != self.about.key]
         self.others.show(lines, **panel_of("inboxes", frame))
 
     @on(ListTable.Picked)
@@ -145,6 +142,7 @@ class InboxPage(DetailPage):
 class SequencePage(DetailPage):
     """A sequence, and the counts of steps and variants, which the service has for the whole workspace only."""
 
+    can_pause = True
     has_course = False
 
     def panels(self) -> Iterable[Panel]:
@@ -187,6 +185,7 @@ PAGES: dict[str, type[DetailPage]] = {"domain": DomainPage, "inbox": InboxPage, 
 class SequencesPage(Page):
     """All sequences with their counts of 30 days; Enter opens one, `p` pauses or resumes it."""
 
+    can_pause = True
     name_in_path = "Sequences"
 
     def parts(self) -> Iterable[Widget]:

@@ -58,9 +58,9 @@ class IncidentsPage(Page):
         return (self.summary, self.lanes, self.read, self.events, self.legend)
 
     @property
-    def chosen(self) -> PageRef | None:
+    def domain(self) -> str:
         line = self.lanes.table.line
-        return PageRef(kind="domain", key=line.key) if line and line.key != WORKSPACE else None
+        return line.key if line and line.key != WORKSPACE else ""
 
     def set_incident(self, incident: Incident | None) -> None:
         self.incident = incident
@@ -90,9 +90,9 @@ class IncidentsPage(Page):
         return lines
 
     @on(ListTable.Picked)
-    def _picked(self, event: ListTable.Picked) -> None:
-        if event.line.key != WORKSPACE:
-            self.app.go(PageRef(kind="domain", key=event.line.key))
+    def _picked(self) -> None:
+        if self.domain:
+            self.app.go(PageRef(kind="domain", key=self.domain))
 
     def action_read(self, by: int) -> None:
         """Move the cursor; it starts at the right end."""

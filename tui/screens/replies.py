@@ -45,7 +45,6 @@ NO_RECORDS = "Replies are in the bot's database, which this dashboard doesn't sh
 IN_TERMINALS = "Work on replies in Slack or in a terminal: signing in here doesn't tell who you are in Slack."
 READ_ONLY = "This dashboard is read-only."
 NO_BOT = "No bot is running: cards in Slack change once it runs again."
-ASKING = "Slack is being asked who you are. Try again in a moment."
 UNTIL = "Until when: 2h, tomorrow, monday, or a day such as 2026-12-01. Enter snoozes, Esc cancels."
 TO_WHOM = "To whom: a name in Slack. Tab completes, Enter assigns, Esc cancels."
 WHY = "Why not interested? Enter closes the reply, Esc cancels."
@@ -99,7 +98,7 @@ class RepliesPage(Page):
         yield self.note
 
     def on_mount(self) -> None:
-        self.run_worker(self._follow(), group="replies", exit_on_error=False)
+        self.run_worker(self._follow(), group="replies")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in {"act", "undo"}:
@@ -114,7 +113,7 @@ class RepliesPage(Page):
             try:
                 async with self._open_queue() as self._queue:
                     asking = self._look_at_permission(self._queue)
-                    self.run_worker(asking, group="permission", exclusive=True, exit_on_error=False)
+                    self.run_worker(asking, group="permission", exclusive=True)
                     while True:
                         queued = await self._queue.read()
                         self._reading = Reading(value=queued, read_at=self.app.now())
@@ -212,11 +211,9 @@ class RepliesPage(Page):
     # -- keys ------------------------------------------------------------------------------------------
 
     def action_act(self, verb: Verb) -> None:
-        """Do it with the chosen reply, unless nothing may be changed here."""
+        """Do it with the chosen reply."""
         line = self.line
-        if refusal := self._refusal or ("" if self._permission else ASKING):
-            self._refuse(refusal)
-        elif line is None:
+        if line is None:
             self.app.toast("There is no reply to choose.", severity="warning")
         else:
             self._start("wake" if verb == "snooze" and line.reply.snoozed_until else verb, line.reply)
@@ -228,14 +225,11 @@ class RepliesPage(Page):
             self.app.toast("Nothing to undo.", severity="warning")
 
     def _start(self, verb: Verb, reply: QueuedReply, *, is_undo: bool = False) -> None:
-        work = self._act(verb, reply, is_undo=is_undo)
-        self.run_worker(work, group="acts", exclusive=True, exit_on_error=False)
+        if queue := self._queue:  # else the note says why there is none
+            work = self._act(verb, reply, queue, is_undo=is_undo)
+            self.run_worker(work, group="acts", exclusive=True)
 
-    async def _act(self, verb: Verb, reply: QueuedReply, *, is_undo: bool) -> None:
-        queue = self._queue
-        if queue is None:
-            self._refuse(self._reading.error or ASKING)
-            return
+    async def _act(self, verb: Verb, reply: QueuedReply, queue: ReplyQueue, *, is_undo: bool) -> None:
         try:
             person = await self._ask_person(queue) if verb == "assign" else ""
             if person is not None:
@@ -301,6 +295,3 @@ class RepliesPage(Page):
         given = await self.app.push_screen_wait(Prompt(sign="assign to", hint=TO_WHOM, offers=suggest))
         name = (given or "").strip().lstrip("@")
         return f"@{name}" if name else None
-
-    def _refuse(self, why: str) -> None:
-        self.app.tell(Card(title="Nothing was changed", tone=Tone.WARN, text=(why,)))

@@ -123,9 +123,6 @@ class WallPage(Page):
         also = f"also {visible(names)}" if names else ""
         return _block(first.key, _why(first), width=width, height=height, also=also)
 
-    def action_acknowledge(self) -> None:
-        self.app.acknowledge(None)
-
 
 def _why(line: DomainLine) -> str:
     since = f"since {line.since}" if line.since else ""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from tui.app.run import _run_until_exit
 from tui.system.process import logging_to, tuned_gc
 
 
@@ -50,3 +54,19 @@ def test_a_disk_that_cannot_be_written_to_costs_the_log_alone(tmp_path: Path) ->
         assert [type(handler) for handler in root.handlers] == [logging.NullHandler]
     assert root.handlers == handlers
     assert file.read_text() == "no folder"
+
+
+async def test_a_dashboard_that_is_cancelled_exits_in_order() -> None:
+    asked, over = asyncio.Event(), asyncio.Event()
+
+    async def run() -> None:
+        await asked.wait()
+        over.set()
+
+    app: Any = SimpleNamespace(run_async=run, exit=asked.set)
+    running = asyncio.create_task(_run_until_exit(app))
+    await asyncio.sleep(0)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert over.is_set()
