@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shared.commands.base import COMMANDS, Arguments, Command, Part, Result, read_part
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from shared.commands.run import CommandContext
     from shared.domain.workspace_verdict import WorkspaceVerdict
     from shared.domain_health.report import DomainReport
-    from shared.records.audit import Absence
     from shared.records.records import AlertsSummary
 
 REJECTIONS = {
@@ -46,7 +45,6 @@ class Overview(NamedTuple):
     alerts: Part[AlertsSummary]
     bot: Part[bool]
     dns: Part[Mapping[str, DomainReport]]
-    absences: Part[Sequence[Absence]]
 
     @property
     def service_errors(self) -> list[Exception]:
@@ -62,12 +60,6 @@ async def _run(_: Status, context: CommandContext) -> Result:
     verdict = judge(seen.inboxes.value or (), thresholds=context.workspace.thresholds)
     dns = _dns(seen, verdict, context)
     facts = [*_service(seen, verdict), *dns, _today(seen.today), *_alerts(seen, context)]
-    if absences := seen.absences.value:
-        shown = (
-            f"@{one.name} until {context.show(one.until) if one.until else 'they are back'}"
-            for one in absences
-        )
-        facts.append(Fact("Away", ", ".join(shown)))
     facts += _budget(context)
     if seen.bot.value is False:
         facts.append(Fact("Bot", NO_BOT, tone=Tone.WARN))
@@ -101,7 +93,7 @@ async def _look(context: CommandContext) -> Overview:
     records, parts = context.records, list[Awaitable[Any]]()
     parts += (context.sequences(), context.inboxes(), today())
     parts += (records.summary(context.workspace.name), records.bot_is_running())
-    parts += (records.domains.reports(), records.turns.absences())
+    parts.append(records.domains.reports())
     return Overview(*await asyncio.gather(*map(read_part, parts)))
 
 

@@ -318,9 +318,7 @@ async def forget_if_unused(context: CommandContext, channel: str) -> None:
 
 # -- digests
 
-CLAIM_DAYS = 30
-"""An older claim that isn't done is forgotten rather than open."""
-PEOPLE_NAMED, DOMAINS_NAMED = 8, 2
+DOMAINS_NAMED = 2
 HINT = "Use now, today, at 09:00, weekdays at 09:00, mon,thu at 09:00 Europe/Berlin, or off."
 
 
@@ -453,13 +451,13 @@ async def digest_card(context: CommandContext, *, length: int = 1, so_far: bool 
 
 
 async def _recorded(days: DayRange, context: CommandContext) -> tuple[list[Fact], bool]:
-    """The time to claim, the events of the days against those of the days before, and the replies that wait or are claimed.
+    """The time to claim, the events of the days against those of the days before, and the replies that wait.
 
     With them, True where it is certain that no reply waits.
     """
     from shared.domain import evidence
 
-    records, name, now, facts = context.records, context.workspace.name, context.now(), []
+    records, name, facts = context.records, context.workspace.name, []
     if waits := await records.claim_times(name, *days.moments(UTC), late=LATE_SECONDS):
         facts.append(Fact(TIME_TO_CLAIM, show_waits(waits[0])))
     start, end = days.before.moments(UTC)
@@ -474,10 +472,7 @@ async def _recorded(days: DayRange, context: CommandContext) -> tuple[list[Fact]
         counts.append(f"{counted} ({moved})" if moved else counted)
     facts.append(Fact("New events", ", ".join(counts) or "none"))
     waiting, is_running = await records.open_replies(name, most=0), await records.bot_is_running()
-    facts.append(unclaimed_fact(waiting.count, waiting.oldest_at, is_running=is_running, now=now))
-    if held := await records.claim_counts(name, now - timedelta(days=CLAIM_DAYS)):
-        people = [f"@{person} {count:,}" for person, count in held.items()]
-        facts.append(Fact("Claimed, not done", show_some(people, PEOPLE_NAMED)))
+    facts.append(unclaimed_fact(waiting.count, waiting.oldest_at, is_running=is_running, now=context.now()))
     return facts, is_running and not waiting.count
 
 

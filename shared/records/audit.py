@@ -11,15 +11,6 @@ from shared.frozen import frozen
 
 
 @frozen
-class Absence:
-    """A person who said that they are away; `until` None: until they say that they are back."""
-
-    person: str
-    name: str
-    until: datetime | None = None
-
-
-@frozen
 class Actor:
     """A person who does something, and the place: `face` is slack, shell, dashboard, web (a browser) or bot (a timer)."""
 

@@ -17,7 +17,6 @@ import sqlalchemy as sa
 from shared.domain.alert import Alert
 from shared.domain.event_kinds import PAUSED
 from shared.domain.paused_domains import pause_reason
-from shared.domain.reply_states import State
 from shared.domain.wall_clock import DAY, moment
 from shared.frozen import frozen
 from shared.records.records import (
@@ -31,7 +30,7 @@ from shared.records.records import (
     Waits,
 )
 from shared.store import messages
-from shared.store.alerts import CLAIMED_BY, IN_STATE, IS_INTERESTED, count_unclaimed, is_unclaimed
+from shared.store.alerts import CLAIMED_BY, IS_INTERESTED, count_unclaimed, is_unclaimed
 from shared.store.audit import AuditLog, changes_between
 from shared.store.db.engine import Database, Transaction, method, probes, reads, reports
 from shared.store.db.schema import alerts, deliveries, jobs, literal, posts, sightings
@@ -192,19 +191,6 @@ class Records(AuditLog, Subscriptions, Timers):
     def own_replies(self, tx: Transaction, person: str) -> Sequence[Alert]:
         """The open claims of a person (by id) in every workspace, the last claim first."""
         return read_alerts(tx, CLAIMED_BY, {"person": person})
-
-    @reads
-    def claim_counts(self, tx: Transaction, workspace: str, since: datetime) -> Mapping[str, int]:
-        """Count the replies claimed since then that each person has not marked done, by name, the most first."""
-        count = sa.func.count().label("claims")
-        query = (
-            sa.select(sa.func.max(_c.claimed_name).label("name"), count)
-            .where(_c.workspace == workspace, _c.claimed_at >= since.timestamp())
-            .where(IN_STATE[State.CLAIMED])
-            .group_by(_c.claimed_by)
-            .order_by(count.desc(), _c.claimed_by)
-        )
-        return {row.name: row.claims for row in tx.execute(query)}
 
     @reads
     def interested_replies(self, tx: Transaction, workspace: str) -> Sequence[InterestedReply]:

@@ -6,17 +6,16 @@ of a rota is a fact, which is locked until the choice is committed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import field
 from typing import Any
 
 import sqlalchemy as sa
 
-from shared.domain.wall_clock import moment
 from shared.frozen import frozen
-from shared.records.audit import Absence, Actor
+from shared.records.audit import Actor
 from shared.store import facts, jobs
-from shared.store.db.engine import Repository, Transaction, reads, writes
+from shared.store.db.engine import Repository, Transaction, writes
 from shared.store.db.schema import alerts
 from shared.store.facts import ABSENCE, ROTA, Fact
 
@@ -60,7 +59,7 @@ NO_TURN = Turn().columns
 
 def take(tx: Transaction, candidates: Candidates, *, passed: Collection[str] = ()) -> Turn:
     """Choose the next turn and write it down; it is nobody's where all are away or had it before."""
-    away = {absence.key for absence in _absences(tx)}
+    away = {absence.key for absence in facts.listed(tx, ABSENCE) if _lasts(absence, now=tx.now)}
     free = {*candidates.people} - candidates.gone - away - {*passed}
     if not free:
         return Turn()
@@ -88,19 +87,6 @@ class Turns(Repository):
         """Write down that a person is back; False if they weren't away."""
         absence = facts.find(tx, ABSENCE, person)
         return facts.drop(tx, ABSENCE, person) and absence is not None and _lasts(absence, now=tx.now)
-
-    @reads
-    def absences(self, tx: Transaction) -> Sequence[Absence]:
-        """The people who are away, by name."""
-        away = [
-            Absence(person=absence.key, name=str(absence.value.get("name", "")), until=moment(absence.at))
-            for absence in _absences(tx)
-        ]
-        return sorted(away, key=lambda absence: absence.name)
-
-
-def _absences(tx: Transaction) -> list[Fact]:
-    return [absence for absence in facts.listed(tx, ABSENCE) if _lasts(absence, now=tx.now)]
 
 
 def _lasts(absence: Fact, *, now: float) -> bool:

@@ -108,7 +108,7 @@ async def test_an_unclaimed_reply_passes_to_the_next_then_to_the_group(
     assert "nobody in the rota claimed it" in words(painted[card.id])
     before = words(painted[note.id])
     assert "<@" not in before, "it was somebody's turn"
-    assert "Nobody in the rota claimed it." in before
+    assert "nobody in the rota claimed it" in before
 
 
 async def test_a_released_reply_is_the_turn_of_somebody_else_at_once(
@@ -148,7 +148,5 @@ async def test_who_leaves_has_no_turn_and_theirs_pass_on_at_once(store: Store, c
     clock.now += 60 * MINUTE
     assert (await owners(store, clock, 2, routes(), first=4))[:2] == [CLEO, ANN]
     await store.turns.leave(ann, until=None)
-    assert [one.name for one in await store.turns.absences()] == ["ann"]
     assert await store.turns.come_back(ANN)
     assert not await store.turns.come_back(ANN)
-    assert await store.turns.absences() == []
