@@ -122,9 +122,6 @@ class OnSequence(Arguments):
 class OnSequences(OnSequence):
     """The arguments of a command about one sequence, or about several."""
 
-    ids: tuple[str, ...] = ()
-    """The sequences that a person has chosen by pointing at them, in place of `target`."""
-
     @property
     def scope(self) -> str:
         """`all`, `domain:acme.com`, or nothing: one sequence is meant."""
@@ -132,7 +129,7 @@ class OnSequences(OnSequence):
         return text if text == ALL or (text.startswith(DOMAIN) and len(text) > len(DOMAIN)) else ""
 
     def write(self) -> Iterable[str]:
-        return write_target(self.target or self.ids)
+        return write_target(self.target)
 
 
 NO_CHANNEL = "“here” works only in Slack. Name a channel, like '#sales'."

@@ -166,12 +166,12 @@ class Plan(Data):
             or (one.status == status == "paused" and ends_earlier(self.timers.get(one.id), end))
         ]
 
-    def of(self, sequences: Iterable[Sequence], *others: Target) -> SetStatus:
+    def of(self, sequences: Iterable[Sequence]) -> SetStatus:
         """The act on these."""
         from shared.commands.hold import target_of
 
-        targets = (target_of(sequence, self.revisions) for sequence in sequences)
-        return replace(self.act, targets=(*targets, *others))
+        targets = tuple(target_of(sequence, self.revisions) for sequence in sequences)
+        return replace(self.act, targets=targets)
 
     def question(self, *more: Choice, which: str = "", text: str = "") -> Question:
         """The question about these sequences; the button names what it changes."""
@@ -216,8 +216,6 @@ async def _plan(arguments: OnSequences, context: CommandContext) -> Result | Que
         timers=timers,
         until=context.until(act.until),
     )
-    if arguments.ids:
-        return _chosen(arguments.ids, plan)
     if not scope:
         return _named(arguments, plan)
     if scope != ALL:
@@ -273,20 +271,6 @@ def _one(sequence: Sequence, plan: Plan) -> Question:
             return replace(question, no=f"Keep {present}")
         does = f"It stops sending{f'{until}, then resumes' if end else ' until someone resumes it'}."
     return replace(ask(f"{verb} {label}{until}?", does, label=verb, act=act), asks=False)
-
-
-def _chosen(ids: Many[str], plan: Plan) -> Result | Question:
-    """The sequences that were pointed at. One that is missing in the list is asked for by its id all the same."""
-    chosen = [sequence for sequence in plan.sequences if sequence.id in ids]
-    if len(ids) == 1 and chosen:
-        return _one(chosen[0], plan)
-    listed = {sequence.id for sequence in chosen}
-    able = replace(plan, sequences=chosen).able
-    act = plan.of(able, *(Target(id=name, label=name) for name in ids if name not in listed))
-    if not act.targets:
-        return _nothing_able(act.status)
-    question = ask(f"{act.label}{plan.until}?", names_of(act.targets), label=act.label, act=act)
-    return replace(question, asks=False)
 
 
 async def _resume_all(plan: Plan) -> Question:

@@ -11,6 +11,7 @@ claim Ada                   Ann types `/outreach claim Ada`
 @ben [Claim] Ada            Ben clicks in the newest message that also shows Ada
 submit {"Reason": "Price"}  the open form is sent with these values, by their labels
 home                        Ann opens Home
+$ replies                   someone types `outreach replies` in a shell
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from functools import partial
 from typing import Any
 
 from tests.kit.build import interested, paused_domain
-from tests.kit.drawn import drawn, drawn_view
+from tests.kit.drawn import drawn, drawn_run, drawn_view
 from tests.kit.service import Account
+from tests.kit.shell import Shell
 from tests.kit.team import ALERTS, Message, Team, click_target
 
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -32,8 +34,9 @@ SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 class Story:
     """Tells a story to a team, and says after each line what is new or changed on the screen of everybody there."""
 
-    def __init__(self, team: Team) -> None:
-        self._team = team
+    def __init__(self, team: Team, shell: Shell) -> None:
+        self._team, self._shell = team, shell
+        shell.use({**team.environ, "COLUMNS": "120"})
         self._known: dict[str, str] = {}
         self._drawn: dict[str, str] = {}
 
@@ -70,9 +73,16 @@ class Story:
             target = click_target(message, clicked[1], near=clicked[2])
             await self._team.act("click", **place, **target)
         else:
-            await self._team.ask(words, user=user)
+            answer = await self._typed(words, user)
         changed = await self._settled()
         return "" if is_blind else "\n".join([*answer, *changed])
+
+    async def _typed(self, words: str, user: str) -> list[str]:
+        """Type a line in Slack or, behind a dollar sign, in a shell, which alone has its answer."""
+        if words.startswith("$ "):
+            return [drawn_run(await self._shell.type(*words[2:].split()))]
+        await self._team.ask(words, user=user)
+        return []
 
     async def _with(self, label: str, words: str) -> Message:
         async def there() -> Message | None:

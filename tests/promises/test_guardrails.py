@@ -270,7 +270,7 @@ async def test_a_test_of_a_rule_says_what_it_would_have_done(team: Team) -> None
     shown = (await team.until(would_have_fired, "the rule to have fired")).shown
     assert NAME in shown
     assert re.search(r"once in the \d+ (s|min|h) that are known", shown)
-    assert "Pausing each time for 24 h would have prevented" in shown
+    assert "Pausing each time for 24 h would have prevented – sends with 0 bounces." in shown
     assert await active(team), "a test pauses nothing"
 
 

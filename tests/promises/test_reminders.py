@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from tests.kit import Message, Team, interested, paused_domain
+from tests.kit import Message, Team, bounced, interested, paused_domain
 from tests.kit.clock import moment
 from tests.kit.team import SALES
 
@@ -106,8 +106,15 @@ async def mentioning(team: Team, quiet: str) -> None:
 
 async def test_quiet_hours_hold_the_mention_and_not_the_card(team: Team) -> None:
     await mentioning(team, around(moment()))
+    await team.ask("subscribe bounces here")
+    await team.deliver(bounced())
     card = await posted(team)
     assert "<@U0BEN00002>" not in card.mrkdwn
+    # What can wait is posted when they end.
+    assert "1 held until quiet hours end" in (await team.ask("status")).shown
+    assert not any("bob@gone" in one.shown for one in await team.messages())
+    await team.pass_time(hours=3)
+    await team.message("bob@gone")
 
 
 async def test_outside_quiet_hours_the_channel_is_mentioned(team: Team) -> None:

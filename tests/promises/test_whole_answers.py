@@ -244,6 +244,9 @@ STORIES = {
         pause ada
         pause 2h
         home
+        < reply.interested Zoe
+        replies 2
+        $ replies
     """,
     "away from the office": """
         subscribe ooo
@@ -553,13 +556,13 @@ SETTINGS = {
 
 @pytest.mark.parametrize("name", STORIES)
 async def test_a_story_shows_what_it_did_to_the_last_word(
-    snapshot: SnapshotAssertion, team: Team, name: str
+    snapshot: SnapshotAssertion, team: Team, shell: Shell, name: str
 ) -> None:
     if name in SETTINGS:
         await team.stop()
         use(team, SETTINGS[name])
         await team.start()
-    story = Story(team)
+    story = Story(team, shell)
     for number, line in enumerate(unhurried(map(str.strip, STORIES[name].strip().splitlines()))):
         told = await story.tell(line)
         assert told == snapshot(name=f"{number:02} {line}")
@@ -597,6 +600,8 @@ pause fintech for 2h --yes
 pause all for 1h --yes
 resume fintech
 resume fintech
+digest now
+remove ld_nosuch --yes
 """.strip().splitlines()
 
 
@@ -770,6 +775,8 @@ SCREENS = {
         slash "tryacme
         slash "nosuch
         p
+        colon "add ada@acme.example to fintech
+        y ~ Added
     """,
     "workspaces": """
         5

@@ -53,18 +53,14 @@ class Acts:
         status, ids = changeable(line.sequence for line in lines)
         arguments: Arguments
         if domain or status == "paused":
-            target = (f"{DOMAIN}{domain}",) if domain else ()
+            target = (f"{DOMAIN}{domain}",) if domain else ids
             pause_end = read_end(end.split())
             if end and pause_end is None:
                 self.app.toast(f"“{end}” isn't a duration, a day or a time.", severity="warning")
                 return
-            arguments = Pause(
-                target=target,
-                ids=() if domain else ids,
-                end=pause_end or End(),
-            )
+            arguments = Pause(target=target, end=pause_end or End())
         elif ids:
-            arguments = Resume(ids=ids)
+            arguments = Resume(target=ids)
         else:
             self.app.toast(NOTHING_CHOSEN, severity="warning")
             return
