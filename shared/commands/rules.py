@@ -283,7 +283,8 @@ async def _test(name: str, rule: Rule, context: CommandContext) -> Result:
 
 def _prevented(rule: Rule, firings: Iterable[Firing]) -> str:
     sends = [firing.sends for firing in firings]
-    total = show_count(None if None in sends else sum(filter(None, sends)))
+    known = [count for count in sends if count is not None]
+    total = show_count(sum(known) if len(known) == len(sends) else None)
     bounces = show_number(sum(firing.bounces for firing in firings), "bounce")
     pausing = "Pausing each time" if rule.action is Action.ACT else "Following each suggestion"
     length = "" if rule.duration else " for 24 h"

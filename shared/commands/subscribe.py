@@ -36,7 +36,7 @@ from shared.commands.stats import TIME_TO_CLAIM, Stats, compare, show_waits, tot
 from shared.commands.times import DayRange
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.event_kinds import EVENTS, NAME_OF, POSTED_AT_ONCE, kind_of, word_of
-from shared.domain.wall_clock import Recurrence, parse_recurrence, read_recurrence
+from shared.domain.wall_clock import Recurrence, parse_recurrence
 from shared.text.formats import clip, plural, show_number, show_some
 from shared.text.tokenize import quote
 
@@ -372,7 +372,7 @@ async def _digest(arguments: Digest, context: CommandContext) -> Result:
         place = await context.need_place(channel)
         channel, note = place.channel, place.note
         zone = str(getattr(context.zone, "key", "UTC"))  # the person's, where none was named
-        wanted = read_recurrence(arguments.at)
+        (wanted,) = _recurrences(arguments.at)
         at = str(replace(wanted, zone=wanted.zone or zone))
     where = mention_channel(channel)
     title, is_new = f"Digests of {where}", at != before
@@ -398,10 +398,15 @@ async def show_digests(context: CommandContext, channel: str) -> str:
     texts, workspaces = [], list_workspaces(context)
     for workspace in workspaces:
         if at := await context.records.digest_at(workspace.name, channel):
-            following = read_recurrence(at).next_after(context.now())
+            following = min(one.next_after(context.now()) for one in _recurrences(at))
             whose = f" for {workspace.name}" if workspaces[1:] else ""
             texts.append(f"{at}{whose}, next {context.show(following)}")
     return f"Digest: {'; '.join(texts)}." if texts else "No digest is scheduled."
+
+
+def _recurrences(at: str) -> list[Recurrence]:
+    found = (parse_recurrence(one.split()) for one in at.split(" and "))
+    return [one for one in found if isinstance(one, Recurrence)]
 
 
 # -- the card

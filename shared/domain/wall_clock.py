@@ -97,6 +97,11 @@ class Recurrence:
             return "weekdays"
         return ",".join(WEEKDAYS[day][:3] for day in self.days)
 
+    @property
+    def every(self) -> str:
+        """Which of a channel's two digests it is: a weekly one stands beside one of several days."""
+        return "week" if len(self.days) == 1 else "day"
+
     def days_since_last(self, at: datetime) -> int:
         """The days, by the zone's calendar, between a moment when it is due and the one before it; at most 7."""
         zone = find_zone(self.zone) or UTC
@@ -208,9 +213,3 @@ def parse_recurrence(words: Sequence[str]) -> Recurrence | str:
     if is_weekly and not days:
         days = {0}
     return Recurrence(at=at, zone=zone, days=tuple(sorted(days)) if len(days) < 7 else ())
-
-
-def read_recurrence(text: str) -> Recurrence:
-    """The rhythm that was written so; every morning where another version wrote what this one can't read."""
-    recurrence = parse_recurrence(text.split())
-    return recurrence if isinstance(recurrence, Recurrence) else Recurrence(at=MORNING)

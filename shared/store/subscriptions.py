@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from shared.domain.wall_clock import moment, read_recurrence
+from shared.domain.wall_clock import MORNING, Recurrence, moment, parse_recurrence
 from shared.frozen import frozen
 from shared.records.guardrails import ALL_RULES
 from shared.records.records import Subscription
@@ -22,6 +22,8 @@ from shared.store.post_kinds import ANSWER
 
 LATEST_SECONDS = 6 * 3600.0
 """The time for which a digest is still given: a bot that was away overnight does not begin with old ones."""
+EVERY = ("day", "week")
+"""The rhythms of digests."""
 
 
 class Subscriptions(Repository):
@@ -50,18 +52,20 @@ class Subscriptions(Repository):
 
     @reads
     def digest_at(self, tx: Transaction, workspace: str, channel: str) -> str | None:
-        """The rhythm of a channel's digest."""
-        rhythm = facts.find(tx, DIGEST, channel, workspace=workspace)
-        return str(rhythm.value["at"]) if rhythm else None
+        """The times of a channel's digests: a rhythm, or two joined by `and`."""
+        rhythms = [facts.find(tx, DIGEST, f"{every}/{channel}", workspace=workspace) for every in EVERY]
+        return " and ".join(str(rhythm.value["at"]) for rhythm in rhythms if rhythm) or None
 
     @writes
     def set_digest(self, tx: Transaction, workspace: str, channel: str, at: str | None) -> None:
-        """Set a channel's digest or, with None, end it."""
+        """Set a channel's daily or weekly digest or, with None, end both."""
         if at is None:
-            facts.drop(tx, DIGEST, channel, workspace=workspace)
+            for every in EVERY:
+                facts.drop(tx, DIGEST, f"{every}/{channel}", workspace=workspace)
             return
-        facts.put(tx, DIGEST, channel, {"at": at}, workspace=workspace, at=tx.now)
-        jobs.put(tx, jobs.DIGEST, channel, workspace=workspace, at=_next(at, tx.now), how="replace")
+        key = f"{_recurrence(at).every}/{channel}"
+        facts.put(tx, DIGEST, key, {"at": at}, workspace=workspace, at=tx.now)
+        jobs.put(tx, jobs.DIGEST, key, workspace=workspace, at=_next(at, tx.now), how="replace")
 
     @writes
     def restate(self, tx: Transaction, workspace: str, setting: str, title: str, *, number: int) -> None:
@@ -110,8 +114,13 @@ def _key(subscription: Subscription) -> str:
     return facts.key_of(*names)
 
 
+def _recurrence(at: str) -> Recurrence:
+    recurrence = parse_recurrence(at.split())
+    return recurrence if isinstance(recurrence, Recurrence) else Recurrence(at=MORNING)
+
+
 def _next(at: str, now: float) -> float:
-    return read_recurrence(at).next_after(moment(now)).timestamp()
+    return _recurrence(at).next_after(moment(now)).timestamp()
 
 
 @frozen
@@ -120,6 +129,7 @@ class DueDigest:
 
     workspace: str
     channel: str
+    every: str
     due_at: float
     days: int
     """The number of days that it is about: those since the one before."""
@@ -134,15 +144,16 @@ class Digests(Repository):
 
         The next time is computed at each look: of two days in a year, one has no 02:30, and one has two.
         """
+        every, _, channel = job.key.partition("/")
         rhythm = facts.find(tx, DIGEST, job.key, workspace=job.workspace)
         if rhythm is None:
             jobs.done(tx, job)
             return None
-        recurrence = read_recurrence(rhythm.value["at"])
+        recurrence = _recurrence(rhythm.value["at"])
         due = recurrence.last_before(moment(tx.now))
         at, days = due.timestamp(), recurrence.days_since_last(due)
         if (rhythm.at or 0.0) < at and tx.now - at < LATEST_SECONDS:
-            return DueDigest(workspace=job.workspace, channel=job.key, due_at=at, days=days)
+            return DueDigest(workspace=job.workspace, channel=channel, every=every, due_at=at, days=days)
         _put_off(tx, job, rhythm.value["at"])
         return None
 
@@ -154,7 +165,7 @@ class Digests(Repository):
             jobs.again(tx, job, after=0.0)
             return False
         facts.put(tx, DIGEST, job.key, rhythm.value, workspace=due.workspace, at=due.due_at)
-        dedupe = f"digest:{due.workspace}:{due.channel}:{due.due_at:.0f}"
+        dedupe = f"digest:{due.workspace}:{due.channel}:{due.every}:{due.due_at:.0f}"
         planned = PlannedPost(dedupe=dedupe, channel=due.channel, kind="digest", note=note)
         messages.plan(tx, [(due.workspace, planned)])
         _put_off(tx, job, rhythm.value["at"])
