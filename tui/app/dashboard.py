@@ -337,6 +337,7 @@ class DashboardApp(ErrorBoundary, App[int]):
     async def _read_health(self, page: DetailPage) -> None:
         state = self.state
         if state.history is None:
+            page.show_course(None)  # it says that there is none, instead of nothing
             return
         course = await state.history.health(
             page.about,
