@@ -215,6 +215,7 @@ async def open_screen(
     bot: Mapping[str, str] | None = None,
     toml: str = "",
     wall: bool = False,
+    is_viewer: bool = False,
     notices_clock: bool = True,
 ) -> AsyncIterator[Screen]:
     """A dashboard of the account with more settings; `bot` are those of the bot whose database it shares, if any.
@@ -255,7 +256,12 @@ async def open_screen(
     load = partial(shared_settings.load, environ=environ)
     replies = open_replies if bot else None
     dashboard = run.run_dashboard(
-        load, environ=environ, open_records=open_records, open_replies=replies, wall=wall
+        load,
+        environ=environ,
+        open_records=open_records,
+        open_replies=replies,
+        wall=wall,
+        is_viewer=is_viewer,
     )
     running = asyncio.create_task(dashboard)
     try:

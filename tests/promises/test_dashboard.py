@@ -156,6 +156,11 @@ async def test_replies_that_cannot_be_worked_on_say_why_and_what_a_lead_wrote_do
             await screen.press("c", "d", "z", "x", "A")
             assert "› Replies" in screen.text
     assert "Claim" in (await team.present(card)).buttons
+    async with open_screen(team.account, tmp_path, bot=team.environ, toml=KNOWN, is_viewer=True) as screen:
+        await screen.press("3")
+        assert "hi[/bold]" not in await screen.until("which this dashboard doesn't share")
+        await say(screen, "pause all")
+        await screen.until("This dashboard is read-only")
     await team.stop()
     async with open_screen(team.account, tmp_path, bot=team.environ, toml=KNOWN) as screen:
         await screen.press("3")

@@ -500,7 +500,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         if panel is None:  # a page that isn't laid out yet
             return
         made = report.files(self.frame, panel.table, picture=self.export_screenshot())
-        if self._folder is None or self.is_web:
+        if self._folder is None:
             name = f"{report.stem_of(self.frame.now)}.zip"
             self.deliver_binary(report.packed(made), save_filename=name)
             return

@@ -20,7 +20,7 @@ class OwnError:
 
     reference: str
     at: datetime
-    times: int = 1
+    times: int
 
     def words(self, now: datetime) -> str:
         often = f", {self.times:,} times" if self.times > 1 else ""

@@ -55,7 +55,7 @@ async def run_dashboard(
     """Show the dashboard until it is closed or its terminal is gone; returns the exit code.
 
     `tips` come up on the page one after another, as they are said.
-    A viewer in a browser only reads, and leaves notifications, the alarm command and systemd to other dashboards.
+    A viewer in a browser only reads, has no replies, and leaves notifications, the alarm command and systemd to other dashboards.
     Raises what `load` raises.
     """
     settings = load()
@@ -71,7 +71,7 @@ async def run_dashboard(
         feed = ServiceFeed(settings, workspace=name, open_records=open_records, now=utc_now)
         changes = PendingChanges(feed.run, now=utc_now, read_only=options.read_only or is_viewer)
         queue = None
-        if open_replies and feed.has_bot:
+        if open_replies and feed.has_bot and not is_viewer:
             queue = partial(opened_replies, load, name, open_replies)
         states.append(WorkspaceState(workspace=name, feed=feed, pending_changes=changes, open_replies=queue))
     if states[0].feed and (stored := states[0].feed.stored_tick()):
@@ -84,7 +84,7 @@ async def run_dashboard(
         wall=wall,
         notice=notice,
         tips=tips,
-        folder=settings.state_dir / "exports",
+        folder=None if is_viewer else settings.state_dir / "exports",
         error_log=ErrorLog(),
         on_alarm=alarm_command.call,
         notifier=TerminalNotifier(choice=notifications, environ=environ),

@@ -30,11 +30,10 @@ if TYPE_CHECKING:
 FILTER_HINT = "Words to match: acme status:resting !warming. Enter keeps the filter, Esc clears it."
 WIDTHS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]
 HEIGHTS = [(0, "-short"), (30, "-medium")]
-SMALLEST = (60, 20)
 FIRST_KEYS = {"help", "commands"}
 
 
-def key(id: str, keys: str, action: str, word: str, about: str, *, show: bool = False) -> Binding:  # noqa: A002 # the framework's word
+def key(id: str, keys: str, action: str, word: str, about: str, *, show: bool = True) -> Binding:  # noqa: A002 # the framework's word
     """A key under its name in `[dashboard.keys]`.
 
     Keys have priority: each is carried out before the next one is looked at
@@ -57,9 +56,6 @@ class KeyLine(TextLine):
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self._show())
         self._show()
 
-    def on_resize(self) -> None:
-        self._show()
-
     def _show(self) -> None:
         links: dict[str, Words] = {}
         room = self.app.size.width
@@ -78,6 +74,8 @@ class KeyLine(TextLine):
                 links[action] = Words(pieces, action=click)
         self.set(Lines(tuple(links.values()), is_row=True))
 
+    on_resize = _show
+
 
 class Page(SafeScreen[None]):
     """A page shows a frame; what a person wants done it hands to the app, as an action."""
@@ -86,25 +84,32 @@ class Page(SafeScreen[None]):
         app: DashboardApp  # the only one that shows pages
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        key("help", "question_mark,f1", "app.help", "help", "All keys of this page", show=True),
-        key("commands", "colon,ctrl+p", "app.commands", "commands", "Any command or action", show=True),
-        key("pause", "p", "pause", "pause", "Pause or resume", show=True),
-        key("filter", "slash", "filter", "filter", "Lines with these words", show=True),
-        key("board", "1", "app.open('board')", "board", "Board", show=True),
-        key("sequences", "2", "app.open('sequences')", "sequences", "Sequences", show=True),
-        key("replies", "3", "app.open('replies')", "replies", "Replies to work on", show=True),
-        key("incidents", "4", "app.open('incidents')", "incidents", "What happened, and when", show=True),
-        key("workspaces", "5", "app.open('workspaces')", "workspaces", "All workspaces", show=True),
-        key("wall", "w", "app.open('wall')", "wall", "Wall, read from afar", show=True),
-        key("undo", "u", "app.undo", "undo", "Undo the newest change", show=True),
-        key("sort", "s", "sort", "sort", "Sort by the next column", show=True),
-        key("quit", "q", "app.quit", "quit", "Quit", show=True),
-        key("timed-pause", "P", "timed_pause", "pause for", "Pause for a time"),
-        key("acknowledge", "a", "acknowledge", "acknowledge", "Acknowledge, or take back"),
-        key("earlier", "left_square_bracket", "app.step(-1)", "back in time", "The snapshot before"),
-        key("later", "right_square_bracket", "app.step(1)", "forward", "The snapshot after"),
-        key("seek", "at", "app.seek", "at a time", "Another time: 14:02, 3h"),
-        key("back", "escape", "back", "back", "Up, clear filter, to now"),
+        key("help", "question_mark,f1", "app.help", "help", "All keys of this page"),
+        key("commands", "colon,ctrl+p", "app.commands", "commands", "Any command or action"),
+        key("pause", "p", "pause", "pause", "Pause or resume"),
+        key("filter", "slash", "filter", "filter", "Lines with these words"),
+        key("board", "1", "app.open('board')", "board", "Board"),
+        key("sequences", "2", "app.open('sequences')", "sequences", "Sequences"),
+        key("replies", "3", "app.open('replies')", "replies", "Replies to work on"),
+        key("incidents", "4", "app.open('incidents')", "incidents", "What happened, and when"),
+        key("workspaces", "5", "app.open('workspaces')", "workspaces", "All workspaces"),
+        key("wall", "w", "app.open('wall')", "wall", "Wall, read from afar"),
+        key("undo", "u", "app.undo", "undo", "Undo the newest change"),
+        key("sort", "s", "sort", "sort", "Sort by the next column"),
+        key("quit", "q", "app.quit", "quit", "Quit"),
+        key("timed-pause", "P", "timed_pause", "pause for", "Pause for a time", show=False),
+        key("acknowledge", "a", "acknowledge", "acknowledge", "Acknowledge, or take back", show=False),
+        key(
+            "earlier",
+            "left_square_bracket",
+            "app.step(-1)",
+            "back in time",
+            "The snapshot before",
+            show=False,
+        ),
+        key("later", "right_square_bracket", "app.step(1)", "forward", "The snapshot after", show=False),
+        key("seek", "at", "app.seek", "at a time", "Another time: 14:02, 3h", show=False),
+        key("back", "escape", "back", "back", "Up, clear filter, to now", show=False),
         Binding("ctrl+c", "app.quit", show=False, priority=True),
     ]
     HORIZONTAL_BREAKPOINTS = WIDTHS
@@ -120,7 +125,8 @@ class Page(SafeScreen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.head = Head(key_of=self.key_of)
+        self.head = Head()
+        self.incident: Incident | None = None
         self.looked_at: datetime | None = None
         """The time of the last reading of what it shows beside the frame."""
 
@@ -141,7 +147,9 @@ class Page(SafeScreen[None]):
     """The time that the lanes of the page go back; zero where it has none."""
 
     def set_incident(self, incident: Incident | None) -> None:
-        """The lanes, once they are read."""
+        """Show the lanes, once they are read."""
+        self.incident = incident
+        self.again()
 
     # -- what the app asks -----------------------------------------------------------------------------
 
@@ -175,7 +183,7 @@ class Page(SafeScreen[None]):
         if frame.is_past is not self.has_class("-past"):
             self.set_class(frame.is_past, "-past")
             self.refresh_bindings()  # what the past refuses isn't shown
-        self.head.show(frame, self.app.path)
+        self.head.show(frame, self.app.path, key=self.key_of("acknowledge"))
         self.show(frame)
 
     def again(self) -> None:
@@ -192,11 +200,7 @@ class Page(SafeScreen[None]):
     def on_resize(self) -> None:
         self.call_after_refresh(self.again)
 
-    def on_descendant_focus(self) -> None:
-        self.again()
-
-    def on_list_table_moved(self) -> None:
-        self.again()
+    on_descendant_focus = on_list_table_moved = again
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A key that would be refused isn't shown."""

@@ -13,7 +13,6 @@ from textual.widgets import ContentSwitcher
 from tui.model.columns import INBOXES
 from tui.model.facts import domain_card, service_facts
 from tui.model.frame import DOMAINS, Frame
-from tui.model.incident import Incident
 from tui.model.lines import PageRef
 from tui.model.rich_card import facts_grid, render
 from tui.screens.base import Page, panel_of
@@ -39,7 +38,6 @@ class BoardPage(Page):
         self.inboxes = Panel("inboxes", title="Inboxes", columns=INBOXES, empty="No domain is selected.")
         self.card = CardText(id="why")
         self.scrubber = LanePanel("scrubber", title="What happened")
-        self.incident: Incident | None = None
         self.below = ContentSwitcher(initial="context", id="below")
 
     def parts(self) -> Iterable[Widget]:
@@ -54,10 +52,6 @@ class BoardPage(Page):
 
     def on_mount(self) -> None:
         self.scrubber.table.can_focus = False
-
-    def set_incident(self, incident: Incident | None) -> None:
-        self.incident = incident
-        self.again()
 
     @property
     def domain(self) -> str:

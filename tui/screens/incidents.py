@@ -13,7 +13,7 @@ from textual.widget import Widget
 from shared.domain.card import Tone
 from shared.text.formats import show_span
 from tui.model.frame import Frame
-from tui.model.incident import WORKSPACE, Incident, LaneLine, legend
+from tui.model.incident import WORKSPACE, LaneLine, legend
 from tui.model.lines import PageRef
 from tui.screens.base import Page, key
 from tui.theme.palette import SEEN, Ink
@@ -38,15 +38,14 @@ class IncidentsPage(Page):
 
     name_in_path = "Incidents"
     BINDINGS: ClassVar[list[BindingType]] = [
-        key("range", "r", "range", "6 h, 24 h, 7 days", "How far the lanes go back", show=True),
-        key("read-left", "left", "read(-1)", "read", "Read the lane at an earlier time"),
-        key("read-right", "right", "read(1)", "read", "Read the lane at a later time"),
+        key("range", "r", "range", "6 h, 24 h, 7 days", "How far the lanes go back"),
+        key("read-left", "left", "read(-1)", "read", "Read the lane at an earlier time", show=False),
+        key("read-right", "right", "read(1)", "read", "Read the lane at a later time", show=False),
     ]
 
     def __init__(self, *, span: timedelta) -> None:
         super().__init__()
         self.lane_span = span
-        self.incident: Incident | None = None
         self._cursor: datetime | None = None
 
     def parts(self) -> Iterable[Widget]:
@@ -61,10 +60,6 @@ class IncidentsPage(Page):
     def domain(self) -> str:
         line = self.lanes.table.line
         return line.key if line and line.key != WORKSPACE else ""
-
-    def set_incident(self, incident: Incident | None) -> None:
-        self.incident = incident
-        self.again()
 
     def show(self, frame: Frame) -> None:
         if self.looked_at is None:
@@ -96,7 +91,7 @@ class IncidentsPage(Page):
 
     def action_read(self, by: int) -> None:
         """Move the cursor; it starts at the right end."""
-        _, columns = self.lanes.place_of_bar()
+        _, columns = self.lanes.table.place_of("lane")
         if self.incident is None or not columns:
             return
         at, span = self._cursor or self.incident.end, self.incident.end - self.incident.start

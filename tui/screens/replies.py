@@ -64,13 +64,13 @@ class RepliesPage(Page):
     name_in_path = "Replies"
     is_always_live: ClassVar[bool] = True
     BINDINGS: ClassVar[list[BindingType]] = [
-        key("replies.claim", "c", "act('claim')", "claim", "Claim; asks before you take it over", show=True),
-        key("replies.done", "d", "act('done')", "done", "Mark it done", show=True),
-        key("replies.snooze", "z", "act('snooze')", "snooze", "Snooze it, or end its snooze", show=True),
-        key("replies.dismiss", "x", "act('dismiss')", "not interested", "Close it, with a reason", show=True),
-        key("replies.assign", "A", "act('assign')", "assign", "Assign it to a person", show=True),
-        key("replies.release", "R", "act('release')", "release", "Release a claim"),
-        key("replies.undo", "u", "undo", "undo", "Undo your last act on a reply", show=True),
+        key("replies.claim", "c", "act('claim')", "claim", "Claim; asks before you take it over"),
+        key("replies.done", "d", "act('done')", "done", "Mark it done"),
+        key("replies.snooze", "z", "act('snooze')", "snooze", "Snooze it, or end its snooze"),
+        key("replies.dismiss", "x", "act('dismiss')", "not interested", "Close it, with a reason"),
+        key("replies.assign", "A", "act('assign')", "assign", "Assign it to a person"),
+        key("replies.release", "R", "act('release')", "release", "Release a claim", show=False),
+        key("replies.undo", "u", "undo", "undo", "Undo your last act on a reply"),
     ]
 
     def __init__(self, state: WorkspaceState) -> None:

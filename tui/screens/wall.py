@@ -13,7 +13,7 @@ from shared.domain.card import Tone
 from shared.text.sanitize import visible
 from tui.model.frame import DOMAINS, DomainLine, Frame
 from tui.model.lines import Freshness
-from tui.screens.base import SMALLEST, Page, panel_of
+from tui.screens.base import Page, panel_of
 from tui.theme.palette import SIGNS, STOPPED, TONE_INK, Ink
 from tui.theme.words import Lines, Piece, Words
 from tui.widgets.figlet import big
@@ -100,7 +100,7 @@ class WallPage(Page):
         self.trouble.set(Lines(lines))
         self.trouble.styles.height = len(lines)
         self.trouble.display = bool(lines)
-        is_small = width < SMALLEST[0] or height < SMALLEST[1]
+        is_small = width < 60 or height < 20
         is_large = height >= 30 and width >= 100
         for number in self.numbers:
             number.show(frame, is_large=is_large)

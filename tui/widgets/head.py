@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -16,9 +16,6 @@ from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import SEEN, SIGNS, TONE_INK, Ink
 from tui.theme.words import Lines, Piece, Words, clock, fit, width_of
 from tui.widgets.text import TextLine
-
-KeyOf = Callable[[str], str]
-"""The key that does something now, by the name of what it does; empty where it would be refused."""
 
 
 def silence(frame: Frame) -> list[Piece]:
@@ -40,9 +37,8 @@ class Head(ErrorBoundary, Vertical):
     Head #notice.-on { display: block; }
     """
 
-    def __init__(self, *, key_of: KeyOf) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._key_of = key_of
         self.top = TextLine(id="top")
         self.verdict = TextLine(id="verdict")
         self.notice = TextLine(id="notice")
@@ -52,15 +48,15 @@ class Head(ErrorBoundary, Vertical):
         yield self.verdict
         yield self.notice
 
-    def show(self, frame: Frame, path: Sequence[str]) -> None:
+    def show(self, frame: Frame, path: Sequence[str], *, key: str) -> None:
+        """Show another frame; `key` acknowledges."""
         self._show_top(frame, path)
-        self._show_verdict(frame)
+        self._show_verdict(frame, key)
         self.notice.set_class(bool(frame.notices), "-on")
         if frame.notices:
             more = f"  (and {len(frame.notices) - 1} more)" if len(frame.notices) > 1 else ""
-            key = self._key_of("acknowledge")
-            keys: list[Piece] = [(f"  {key}: dismiss", Ink.MUTED)] if key else []
-            self.notice.set(Words(((visible(frame.notices[0]) + more, Ink.STRONG), *keys)))
+            text = visible(frame.notices[0]) + more
+            self.notice.set(Words(((text, Ink.STRONG), (f"  {key}: dismiss", Ink.MUTED))))
 
     def _show_top(self, frame: Frame, path: Sequence[str]) -> None:
         width = self.app.size.width
@@ -88,30 +84,28 @@ class Head(ErrorBoundary, Vertical):
             del links[1]
         return links
 
-    def _show_verdict(self, frame: Frame) -> None:
+    def _show_verdict(self, frame: Frame, key: str) -> None:
         headline, room = frame.headline, self.app.size.width - 5
         ink = Ink.MUTED if headline.is_stale else TONE_INK[headline.tone]
-        hint = self._alarm_hint(frame)
+        hint = _alarm_hint(frame, key)
         fitted = headline.fitted(room - width_of(hint) - bool(hint))
         if hint and fitted.weight < headline.weight:
             # Why and since when come before a key that the help has too.
             hint = [(hint[0][0].partition("  ")[0], hint[0][1])]
             fitted = headline.fitted(room - width_of(hint) - 1)
         text = fitted.text
-        self.verdict.set_class(frame.new_alarms > 0 and not frame.is_past, "-alarm")
+        self.verdict.set_class(frame.new_alarms > 0, "-alarm")
         self.verdict.set_class(headline.tone is Tone.BAD and not frame.new_alarms, "-caution")
         gap: Piece = (" " * max(2, room + 1 - len(text) - width_of(hint)) if hint else "", Ink.TEXT)
         said = Words(((f"{SIGNS[headline.tone]} ", ink), (text, ink if headline.is_stale else Ink.STRONG)))
         self.verdict.set(Lines((said, Words((gap, *hint), action="screen.acknowledge")), is_row=True))
 
-    def _alarm_hint(self, frame: Frame) -> list[Piece]:
-        """The key that acknowledges what is new; once that is done, when it was."""
-        if frame.is_past:
-            return []
-        key = self._key_of("acknowledge")
-        if new := frame.new_alarms:
-            return [(f"{show_number(new, 'alarm')}  {key}: acknowledge", Ink.TEXT)]
-        times = [alarm.acknowledged_at for alarm in frame.alarms if alarm.is_on and alarm.acknowledged_at]
-        if not times:
-            return []
-        return [(f"{SEEN} acknowledged {clock(max(times), now=frame.now)}", Ink.MUTED)]
+
+def _alarm_hint(frame: Frame, key: str) -> list[Piece]:
+    """The key that acknowledges what is new; once that is done, when it was."""
+    if new := frame.new_alarms:
+        return [(f"{show_number(new, 'alarm')}  {key}: acknowledge", Ink.TEXT)]
+    times = [alarm.acknowledged_at for alarm in frame.alarms if alarm.is_on and alarm.acknowledged_at]
+    if not times:
+        return []
+    return [(f"{SEEN} acknowledged {clock(max(times), now=frame.now)}", Ink.MUTED)]

@@ -38,10 +38,6 @@ class LanePanel(Panel):
     def draw(self, incident: Incident | None, *, cursor: datetime | None, aside: str = "") -> None:
         """Draw the lanes; the axis stands once the columns have got their places."""
         self.show(lane_lines(incident, cursor=cursor) if incident else (), aside=aside)
-        before, columns = self.place_of_bar()
+        before, columns = self.table.place_of("lane")
         if incident and columns:
             self.axis.set(Words.of(" " * before + incident.axis(columns), Ink.MUTED))
-
-    def place_of_bar(self) -> tuple[int, int]:
-        """The cells before the bars, and those of a bar."""
-        return self.table.place_of("lane")
