@@ -138,7 +138,6 @@ class Condition:
     """The moment at which anything began to be wrong here, where the history remembers it."""
     is_older: bool = False
     """It began then or before."""
-    tone: Tone = Tone.BAD
     rule: str = ""
     """The guardrail that has fired."""
 

@@ -42,6 +42,7 @@ def test_the_log_is_the_owners_alone_bounded_and_given_back(tmp_path: Path) -> N
     assert (root.handlers, root.level) == (handlers, level)
     assert {path.name for path in file.parent.iterdir()} == {"dashboard.log", "dashboard.log.1"}
     assert file.stat().st_mode & 0o077 == 0
+    assert " WARNING tui: 2 x" in file.read_text()
     assert "addresses" not in file.read_text() + (file.parent / "dashboard.log.1").read_text()
 
 
