@@ -84,7 +84,6 @@ class DomainFacts:
 class Board:
     """Everything that is known of a workspace at one moment."""
 
-    workspace: str
     verdict: WorkspaceVerdict
     conditions: tuple[Condition, ...]
     """The troubles of this moment, the worst first."""
@@ -167,7 +166,6 @@ def compose(
     if snapshot.inboxes.value is None:
         verdict = judge_reading(snapshot.inboxes, thresholds=thresholds)
     return Board(
-        workspace=snapshot.workspace,
         verdict=verdict,
         conditions=conditions_of(snapshot, verdict),
         figures=_figures(snapshot),

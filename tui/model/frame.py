@@ -117,7 +117,7 @@ class Frame:
 
     @property
     def workspace(self) -> str:
-        return self.board.workspace
+        return self.snapshot.workspace
 
     @property
     def snapshot(self) -> Snapshot:
