@@ -120,7 +120,7 @@ def update(
     over = [
         alarm for alarm in kept if alarm.recovered_at and (alarm.is_new or now - alarm.recovered_at <= KEPT)
     ]
-    over.sort(key=lambda alarm: alarm.recovered_at or now, reverse=True)
+    # The newest first: what is absent stands behind what was there at a later look.
     return Update((*on, *over[:MOST]), tuple(raised))
 
 

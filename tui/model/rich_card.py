@@ -51,7 +51,7 @@ def _parts(card: Card, *, has_title: bool) -> Iterator[RenderableType]:
 
 
 def facts_grid(facts: tuple[Fact, ...]) -> Grid:
-    grid = Grid.grid(padding=(0, 2, 0, 0))
+    grid = Grid.grid(padding=(0, 2))
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
     for fact in facts:
