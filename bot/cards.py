@@ -44,7 +44,7 @@ from shared.commands.leads import Remove
 from shared.commands.pause import Pause
 from shared.commands.undo import UNDO, UndoChange
 from shared.domain.alert import Alert, domain_of
-from shared.domain.card import Action, Button, Card, Fact, Tone, Typed
+from shared.domain.card import Action, Button, Card, Fact, Tone, Typed, warning
 from shared.domain.dns_facts import advice_of, change_of, headline
 from shared.domain.event_kinds import DNS, kind_of
 from shared.domain.health import Thresholds, verdict
@@ -314,7 +314,7 @@ def listed(card: Card) -> Card:
 def turn_card(title: str, text: str, alert: str) -> Card:
     """Whose turn a reply is, and why."""
     claim = Button("Claim", OnAlert(verb="claim", alert=alert), tone=Tone.GOOD)
-    return Card(title, tone=Tone.WARN, text=(text,), buttons=(claim,))
+    return warning(title, text, buttons=(claim,))
 
 
 # -- links: to the lead's page in a CRM, and by `Claim & reply` to the person's mail program

@@ -20,7 +20,7 @@ from shared.commands.base import HERE, Arguments, InChannel
 from shared.commands.pause import Pause
 from shared.commands.run import CommandContext, open_client
 from shared.commands.subscribe import list_sources
-from shared.domain.card import Card, Tone
+from shared.domain.card import Card, warning
 from shared.domain.wall_clock import find_zone, moment
 from shared.frozen import frozen
 from shared.records.audit import Actor, AuditEntry
@@ -200,7 +200,7 @@ class Caller(Standing):
             return arguments
         place = await self.access.directory.locate(arguments.channel, self.viewer)
         if place.refusal:
-            return Card(place.refusal, text=(place.fix,), tone=Tone.WARN)
+            return warning(place.refusal, place.fix)
         return replace(arguments, channel=place.channel)
 
     async def readable(self, asked: Invocation) -> Invocation | None:

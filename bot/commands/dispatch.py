@@ -61,7 +61,7 @@ from shared.commands.leads import Lead, Remove
 from shared.commands.replies import PAGE, Replies, find_replies
 from shared.commands.run import CommandContext, carry_out, read_question, run, write_question
 from shared.domain.alert import Alert
-from shared.domain.card import Action, Button, Card, Fact, Tone, Typed
+from shared.domain.card import Action, Button, Card, Fact, Tone, Typed, warning
 from shared.domain.event_kinds import kind_of
 from shared.domain.reply_states import ACK, AFTER, HOW, TAKES, State, states_for
 from shared.domain.wall_clock import moment
@@ -94,13 +94,10 @@ _DID = {
     "reopen": "reopened {lead}",
     ASSIGN: "assigned {lead} to @{assignee}",
 }
-GONE = Card(
+GONE = warning(
     "This alert is no longer stored",
-    tone=Tone.WARN,
-    text=(
-        "Records of alerts are deleted after a time, or lost with a database.",
-        "`replies` lists the unclaimed replies.",
-    ),
+    "Records of alerts are deleted after a time, or lost with a database.",
+    "`replies` lists the unclaimed replies.",
 )
 
 
@@ -280,10 +277,9 @@ def _before(asked: OnAlert, alert: Alert, caller: Caller, *, until: datetime | N
 def _question(asked: OnAlert, alert: Alert) -> Card:
     """Asks before something is taken from a colleague; the yes names the colleague."""
     label, yes = LABELS[asked.verb], replace(asked, instead_of=alert.claimed_by)
-    return Card(
+    return warning(
         f"@{alert.claimed_name} has claimed {lead_of(alert)}",
-        tone=Tone.WARN,
-        text=(f"Nothing was changed yet. @{alert.claimed_name} will be notified.",),
+        f"Nothing was changed yet. @{alert.claimed_name} will be notified.",
         buttons=(Button(label, yes, tone=Tone.BAD), Button("Cancel", Cancel())),
     )
 
@@ -492,7 +488,7 @@ def choice(asked: NamedReply, replies: Sequence[Alert]) -> tuple[Card, tuple[Car
     title = f"You have {len(replies)} replies"
     if asked.name:
         title = f"{len(replies)} replies match “{clip(asked.name)}”"
-    return Card(title, tone=Tone.WARN, text=(f"Which one?{more}",)), items
+    return warning(title, f"Which one?{more}"), items
 
 
 def not_found(asked: NamedReply, replies: Sequence[Alert]) -> Card:
@@ -500,15 +496,8 @@ def not_found(asked: NamedReply, replies: Sequence[Alert]) -> Card:
     names = {name.casefold(): about(reply.event) for reply in replies for name in _names(reply)}
     near = nearest_of(asked.name, names)
     hint = f"Did you mean {clip(names[near[0]])}?" if near else "Use the lead's name, company or address."
-    return Card(
-        f"No reply matches “{clip(asked.name)}”",
-        tone=Tone.WARN,
-        text=(hint,),
-        buttons=(
-            Button("Show unclaimed", Replies()),
-            Button("Show mine", Replies(mine=True)),
-        ),
-    )
+    buttons = (Button("Show unclaimed", Replies()), Button("Show mine", Replies(mine=True)))
+    return warning(f"No reply matches “{clip(asked.name)}”", hint, buttons=buttons)
 
 
 def needs_alert(line: str) -> bool:
@@ -901,26 +890,17 @@ _SAMPLE_PRESSED = Card(
     "This is only a sample",
     text=("Nothing was changed. Real cards are posted when a lead is interested.",),
 )
-WHICH_ALERT = Card(
+WHICH_ALERT = warning(
     "Which reply?",
-    tone=Tone.WARN,
-    text=("Add the lead's name, as in `claim Ada`, or use this in the thread of a reply's card.",),
+    "Add the lead's name, as in `claim Ada`, or use this in the thread of a reply's card.",
     buttons=(Button("Show unclaimed", Replies()),),
 )
 _CANCELLED = Card("Nothing was changed")
 _NOT_CONFIRMED = {
     Verdict.GIVEN: Card("This was confirmed already", text=("`audit` shows what was done.",)),
-    Verdict.LATE: Card(
-        "This confirmation has expired",
-        tone=Tone.WARN,
-        text=("Nothing was changed. Run the command again.",),
+    Verdict.LATE: warning("This confirmation has expired", "Nothing was changed. Run the command again."),
+    Verdict.NOT_YOURS: warning(
+        "Only the person who ran this command can confirm it", "Run the command yourself."
     ),
-    Verdict.NOT_YOURS: Card(
-        "Only the person who ran this command can confirm it",
-        tone=Tone.WARN,
-        text=("Run the command yourself.",),
-    ),
-    Verdict.UNKNOWN: Card(
-        "This confirmation no longer exists", tone=Tone.WARN, text=("Run the command again.",)
-    ),
+    Verdict.UNKNOWN: warning("This confirmation no longer exists", "Run the command again."),
 }

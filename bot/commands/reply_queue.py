@@ -17,7 +17,7 @@ from bot.commands.dispatch import GONE, AlertActions, never
 from bot.slack.directory import UserDirectory
 from bot.slack.web_api import open_web_api
 from shared.domain.alert import Alert
-from shared.domain.card import Action, Card, Tone
+from shared.domain.card import Action, warning
 from shared.domain.reply_queue import MOST_QUEUED, Change, Permission, QueuedReplies, QueuedReply, Verb
 from shared.domain.wall_clock import moment
 from shared.settings import CLAIM, Settings
@@ -29,7 +29,7 @@ NO_USER = "Set slack_user under [dashboard] to your id in Slack, like U012345678
 UNCHECKED_USER = "Set SLACK_BOT_TOKEN here, too: only Slack knows whether you may claim replies."
 
 
-_UNCHANGED = Card("Nothing was changed", tone=Tone.WARN)
+_UNCHANGED = "Nothing was changed"
 
 
 class SlackReplyQueue:
@@ -93,14 +93,14 @@ class SlackReplyQueue:
 
     async def press(self, action: Action, *, detail: str = "", person: str = "") -> Change:
         if not isinstance(action, OnAlert):
-            return Change(card=replace(_UNCHANGED, text=("This works only in Slack.",)))
+            return Change(card=warning(_UNCHANGED, "This works only in Slack."))
         return await self._perform(
             replace(action, detail=detail or action.detail, person=person or action.person)
         )
 
     async def _perform(self, asked: OnAlert) -> Change:
         if self._directory is None:
-            return Change(card=replace(_UNCHANGED, text=(self._refusal,)))
+            return Change(card=warning(_UNCHANGED, self._refusal))
         alert = await self._store.alerts.find(asked.alert)
         if alert is None or alert.workspace != self._workspace:
             return Change(card=GONE)
@@ -110,7 +110,7 @@ class SlackReplyQueue:
         if not await self._store.alerts.cards(alert.id):  # not posted yet
             refusal = (await self.permission()).refusal
         if refusal:
-            return Change(card=replace(_UNCHANGED, text=(refusal,)))
+            return Change(card=warning(_UNCHANGED, refusal))
         done = await self._actions.perform(asked, self._access.of(person, channel))
         return Change(card=done.card, changed=done.on_card)
 

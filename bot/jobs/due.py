@@ -18,7 +18,7 @@ from shared.api.errors import NotFound, OutreachError
 from shared.commands.hold import Busy, hold
 from shared.commands.run import CommandContext, with_workspace
 from shared.commands.subscribe import digest_card
-from shared.domain.card import Card, Tone
+from shared.domain.card import Card, warning
 from shared.records.audit import Actor, AuditEntry
 from shared.records.records import RecordsUnavailable, Status
 from shared.store import Store, jobs
@@ -223,7 +223,7 @@ def ended_card(names: Sequence[str]) -> Card:
     """The end of pauses that no message of the bot tells of: of a shell, or of sequences that are gone."""
     short = sorted(clip(name, length=40) for name in names)
     if not short:
-        return Card("The sequences were deleted before their pause ended", tone=Tone.WARN)
+        return warning("The sequences were deleted before their pause ended")
     if len(short) == 1:
         return Card(f"▶ {short[0]} is sending again")
     title = f"▶ {show_number(len(short), 'sequence')} are sending again"

@@ -17,7 +17,7 @@ from shared.commands.base import (
     nearest_of,
 )
 from shared.commands.help import Help
-from shared.domain.card import Button, Card, Fact, Tone
+from shared.domain.card import Button, Fact, warning
 from shared.domain.roles import Role
 from shared.frozen import frozen
 from shared.text.formats import clip
@@ -139,8 +139,7 @@ def misused(command: Command, error: ArgumentError) -> UsageError:
 def _refused(
     title: str, *text: str, facts: tuple[Fact, ...] = (), buttons: tuple[Button, ...] = ()
 ) -> UsageError:
-    lines = tuple(line for line in text if line)
-    return UsageError(Card(title.rstrip("."), tone=Tone.WARN, text=lines, facts=facts, buttons=buttons))
+    return UsageError(warning(title.rstrip("."), *text, facts=facts, buttons=buttons))
 
 
 discover(__name__, __path__)

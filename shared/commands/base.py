@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, datacla
 
 from shared.api.errors import OutreachError
 from shared.api.words import LEAD_STATUSES
-from shared.domain.card import Card, Fact, Tone
+from shared.domain.card import Card, Fact, Tone, warning
 from shared.domain.roles import Role
 from shared.frozen import frozen
 from shared.text.formats import clip, show_number
@@ -336,7 +336,7 @@ def which(noun: str, query: str, fitting: int, *text: str, **more: Any) -> Card:
     if not fitting:
         title = f"No {noun} matches “{clip(query)}”"
     asked = " ".join(filter(None, (*text, "Which one?" if fitting else "")))
-    return Card(title, tone=Tone.WARN, text=(asked,), **more)
+    return warning(title, asked, **more)
 
 
 def is_over(end: str) -> Result:
@@ -345,13 +345,12 @@ def is_over(end: str) -> Result:
 
 def ask(title: str, *text: str, label: str, act: Act) -> Question:
     """The question whether to carry one act out."""
-    card = Card(title, tone=Tone.WARN, text=text)
-    return Question(card=card, choices=(Choice(label, act),))
+    return Question(card=warning(title, *text), choices=(Choice(label, act),))
 
 
 def refused(title: str, *text: str, why: str) -> Result:
     """The result of a command that may not or can't be carried out; nothing was changed."""
-    return refusal(Card(title, tone=Tone.WARN, text=text), why=why)
+    return refusal(warning(title, *text), why=why)
 
 
 def refusal(card: Card, *, why: str) -> Result:
@@ -360,8 +359,7 @@ def refusal(card: Card, *, why: str) -> Result:
 
 def not_done(title: str, *text: str, why: str) -> Result:
     """The result of a command with nothing to do or to show, which the audit needn't have."""
-    card = Card(title, tone=Tone.WARN, text=text)
-    return Result(card, problem=why)
+    return Result(warning(title, *text), problem=why)
 
 
 class Stop(Exception):  # a command ends with a result; nothing has gone wrong

@@ -29,7 +29,7 @@ from shared.commands.base import (
     which,
     write_target,
 )
-from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
+from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, warning
 from shared.text.formats import clip, plural, show_number
 from shared.text.tokenize import quote
 
@@ -234,8 +234,9 @@ def _not_found(who: str, result: Search) -> Result:
 
 def _several(who: str, leads: Sequence[models.Lead], action: type[OnLead]) -> Card:
     """The question which of them is meant."""
-    labels = {lead.id: f"{action.verb.capitalize()} {clip(lead.id, length=40)}" for lead in leads}
-    buttons = [Button(label, action(who=name)) for name, label in labels.items()][:MOST_BUTTONS]
+    verb = action.verb.capitalize()
+    ids = [lead.id for lead in leads[:MOST_BUTTONS]]
+    buttons = [Button(f"{verb} {clip(name, length=40)}", action(who=name)) for name in ids]
     return which("lead", who, len(leads), table=lead_table(leads), buttons=buttons)
 
 
@@ -362,8 +363,7 @@ async def _add(arguments: Add, context: CommandContext) -> Result:
     note = "The service didn't confirm whether it was added."
     if result.repeated:
         note = "The connection was lost and the request was sent again. The first attempt may have added it."
-    card = Card(f"{email} may already be in {label}", tone=Tone.WARN, text=(note,))
-    return Result(card, audit=f"uncertain: {note}")
+    return Result(warning(f"{email} may already be in {label}", note), audit=f"uncertain: {note}")
 
 
 class RemoveLead(Act):

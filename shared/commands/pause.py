@@ -30,7 +30,7 @@ from shared.commands.base import (
 from shared.commands.inboxes import need_inboxes
 from shared.commands.sequences import Sequences, resolve_sequence, sequence_table
 from shared.commands.times import END_WORDS, End, end_mistake, read_end
-from shared.domain.card import Button, Card, Fact, Tone
+from shared.domain.card import Button, Card, Fact, Tone, warning
 from shared.text.formats import clip, show_number, show_some
 from shared.text.tokenize import quote
 
@@ -178,12 +178,8 @@ class Plan(Data):
         able, choice, does = self.able, self.choice, "They continue sending where they stopped."
         if self.act.status == "paused":
             does = f"They stop sending{self.until or ' until you resume them'}. Replies still arrive."
-        card = Card(
-            f"{choice.label}{which}{self.until}?",
-            tone=Tone.WARN,
-            text=(text, does),
-            table=replace(sequence_table(able[:SHOWN]), total=len(able)),
-        )
+        table = replace(sequence_table(able[:SHOWN]), total=len(able))
+        card = warning(f"{choice.label}{which}{self.until}?", text, does, table=table)
         return Question(card=card, choices=(choice, *more))
 
     @property
@@ -253,7 +249,7 @@ def _no_end(arguments: OnSequences, target: tuple[str, ...], words: tuple[str, .
         buttons = (Button(f"Pause {clip(str(mistake.near), length=40)}", meant),)
     hint = f"{mistake.hint} A reason comes after `reason`. If it is part of a name, put the name in quotes."
     title = mistake.problem.removesuffix(".")
-    return UsageError(Card(title, tone=Tone.WARN, text=("Nothing was paused.", hint), buttons=buttons))
+    return UsageError(warning(title, "Nothing was paused.", hint, buttons=buttons))
 
 
 def _one(sequence: Sequence, plan: Plan) -> Question:

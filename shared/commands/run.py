@@ -36,7 +36,7 @@ from shared.commands.base import (
 )
 from shared.commands.sequences import Match, resolve_sequence
 from shared.commands.undo import UNDO, UndoChange
-from shared.domain.card import Button, Card, Tone
+from shared.domain.card import Button, Card, warning
 from shared.domain.roles import INCLUDED, Role
 from shared.domain.snapshot import service_day
 from shared.frozen import frozen
@@ -232,7 +232,7 @@ async def run(asked: Invocation, context: CommandContext) -> Result | Question:
         raise UnknownWorkspace(asked.workspace, known=[own])
     command, line = asked.command, asked.line or asked.command.name
     if context.asks_always and asked.changes and not command.asks:
-        card = Card(f"{command.summary}?", tone=Tone.WARN, text=(asked.line,))
+        card = warning(f"{command.summary}?", asked.line)
         choice = Choice(command.name.capitalize(), RunCommand(arguments=asked.arguments))
         return Question(card=card, choices=(choice,), line=asked.line)
     doing = command.run(asked.arguments, context)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from shared.commands.base import COMMANDS, Arguments, Command, Part, Result, read_part
 from shared.commands.replies import unclaimed_fact
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
-from shared.text.formats import UNKNOWN, plural, show_count, show_number, show_span
+from shared.text.formats import show_count, show_number, show_span
 
 if TYPE_CHECKING:
     from shared.api.models import Inbox, StatsRow
@@ -133,13 +133,9 @@ def _today(part: Part[StatsRow]) -> Fact:
         return part.unknown("Today")
     # Without rates: a day's replies answer the sends of days before.
     now = part.value
-    counts = {"send": now.sends, "reply": now.replies, "meeting": now.meetings}
-    counted = [
-        f"{UNKNOWN} {plural(noun)}" if n is None else show_number(n, noun) for noun, n in counts.items()
-    ]
-    return Fact(
-        "Today", ", ".join((*counted[:2], f"{show_count(now.positive_replies)} positive", counted[2]))
-    )
+    sends, replies = show_number(now.sends, "send"), show_number(now.replies, "reply")
+    positive, meetings = show_count(now.positive_replies), show_number(now.meetings, "meeting")
+    return Fact("Today", f"{sends}, {replies}, {positive} positive, {meetings}")
 
 
 def _alerts(seen: Overview, context: CommandContext) -> Iterator[Fact]:

@@ -33,13 +33,14 @@ from shared.commands.pause import (
     rows_of,
     title_of,
 )
-from shared.domain.card import Card, Row, Table, Tone, columns
+from shared.domain.card import Card, Row, Table, Tone, columns, warning
 from shared.domain.wall_clock import moment
 from shared.text.formats import clip, show_number, show_some
 
 if TYPE_CHECKING:
     from shared.commands.run import CommandContext
-    from shared.records.audit import Actor, AuditEntry, Before
+    from shared.records.audit import AuditEntry, Before
+    from shared.store.audit import Only
 
 WITHIN = timedelta(minutes=10)
 """The age up to which a typed `undo` finds a change."""
@@ -47,8 +48,8 @@ KEPT = timedelta(days=7)
 """The age up to which the Undo of a card works."""
 NAMED = 5
 AUDIT_COLUMNS = columns("When", "Who", "Where", "Command", "Result")
-AUDITED, AUDIT_CHANGES, AUDIT_REFUSALS, AUDIT_CALLS = 100, 20, 5, 3
-"""Entries that are read, and how many changes, refused commands and assistants' calls of them are shown."""
+AUDITED: Mapping[Only, int] = {"refused": 5, "calls": 3, "changes": 20}
+"""How many refused commands, assistants' calls and changes are shown."""
 UNDO = "Undo"
 """The label of the button that takes back what its card tells."""
 
@@ -170,7 +171,7 @@ async def _take_back(
     done, failed, text = having(changes, *TOUCHED), having(changes, *FAILED), (others, *leftovers(changes))
     if not done:
         audit = f"failed: {' '.join(filter(None, text))}" if failed else ""
-        card = Card("Couldn't undo this", tone=Tone.WARN, text=text)
+        card = warning("Couldn't undo this", *text)
         return Result(card, audit=audit, effect="failed" if audit else "")
     states = {_state(left[target.id], context) for target in done}
     title = title_of(done, states.pop() if len(states) == 1 else "as before")
@@ -200,23 +201,22 @@ async def _audit(_: Audit, context: CommandContext) -> Result:
     """The newest changes first; what was refused changed nothing, and is shown apart."""
     records, name, limit = context.records, context.workspace.name, context.limit
     # Each by itself: many refused commands, which anybody can type, would hide the changes.
-    entries = [
-        *(await records.audit(name, limit or AUDITED, only="refused"))[: limit or AUDIT_REFUSALS],
-        *await records.audit(name, limit or AUDIT_CALLS, only="calls"),
-        *(await records.audit(name, limit or AUDITED, only="changes"))[: limit or AUDIT_CHANGES],
-    ]
+    entries: list[AuditEntry] = []
+    for only, most in AUDITED.items():
+        entries += await records.audit(name, limit or most, only=only)
     # Some are written late, such as the result of a request whose answer was lost.
     entries.sort(key=lambda one: one.at, reverse=True)
     rows, data = [], []
     for one in entries:
-        is_refused = one.effect == "refused"
-        cells = (context.show(one.at), one.actor.shown, where(one.actor), one.command, one.result)
+        is_refused, actor = one.effect == "refused", one.actor
+        place, via = f"{actor.face} {actor.channel}".strip(), f", via {actor.via}" if actor.via else ""
+        cells = (context.show(one.at), actor.shown, place + via, one.command, one.result)
         rows.append(Row(cells, tone=Tone.WARN if is_refused else Tone.INFO))
         row = {
             "at": one.at.isoformat(),
-            "who": one.actor.name,
-            "where": where(replace(one.actor, via="")),
-            "via": one.actor.via or None,
+            "who": actor.name,
+            "where": place,
+            "via": actor.via or None,
             "workspace": one.workspace,
             "command": one.command,
             "result": one.result,
@@ -226,11 +226,6 @@ async def _audit(_: Audit, context: CommandContext) -> Result:
     return Result(
         Card("Audit log" if rows else "No changes yet", table=Table(AUDIT_COLUMNS, rows)), rows=data
     )
-
-
-def where(actor: Actor) -> str:
-    place = f"{actor.face} {actor.channel}".strip()
-    return f"{place}, via {actor.via}" if actor.via else place
 
 
 FAMILY = (

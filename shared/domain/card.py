@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class Tone(StrEnum):
@@ -157,3 +157,8 @@ class Card:
     @property
     def summary(self) -> str:
         return f"{self.title}: {self.text[0]}" if self.text else self.title
+
+
+def warning(title: str, *text: str, **more: Any) -> Card:
+    """A card that asks for care: a question, or why something wasn't done."""
+    return Card(title, tone=Tone.WARN, text=text, **more)

@@ -13,9 +13,9 @@ def show_count(value: float | None) -> str:
     return UNKNOWN if value is None else f"{value:,.0f}"
 
 
-def show_number(count: int, noun: str) -> str:
-    """`1 inbox`, `12 inboxes`, `3 sequences`: the noun is given in the singular."""
-    return f"{count:,} {noun if count == 1 else plural(noun)}"
+def show_number(count: int | None, noun: str) -> str:
+    """`1 inbox`, `12 inboxes`, `– replies`: the noun is given in the singular."""
+    return f"{show_count(count)} {noun if count == 1 else plural(noun)}"
 
 
 def plural(noun: str) -> str:

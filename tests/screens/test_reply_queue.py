@@ -12,7 +12,6 @@ import pytest
 from bot.commands.reply_queue import SlackReplyQueue, open_reply_queue
 from sandbox.slack import seed
 from shared import settings as shared_settings
-from shared.commands.undo import where
 from shared.domain.reply_queue import QueuedReply
 from tests.kit.bot import interested
 from tests.kit.team import HASTE, Installation, Message, installed
@@ -64,7 +63,7 @@ async def test_a_claim_is_on_the_card_and_in_the_audit_under_the_persons_name(bo
     await bot.changed(message, "claimed by @ann")
     assert bot.running
     (entry,) = await bot.running.store.records.audit("default")
-    assert (entry.actor.id, entry.actor.shown, where(entry.actor)) == (ANN, "@ann", "dashboard")
+    assert (entry.actor.id, entry.actor.shown, entry.actor.face) == (ANN, "@ann", "dashboard")
 
 
 async def test_without_permission_nothing_changes_and_the_reason_is_given(bot: Installation) -> None:
