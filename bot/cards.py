@@ -16,7 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Annotated, Any
 
 from pydantic import PlainValidator, TypeAdapter
@@ -43,8 +43,8 @@ from shared.commands.inboxes import Domain, Inboxes
 from shared.commands.leads import Remove
 from shared.commands.pause import Pause
 from shared.commands.undo import UNDO, UndoChange
-from shared.domain.alert import Alert, domain_of
-from shared.domain.card import Action, Button, Card, Fact, Tone, Typed, warning
+from shared.domain.alert import Alert, domain_of, span
+from shared.domain.card import Action, Button, Card, Fact, Tone, Typed, warning, when
 from shared.domain.dns_facts import advice_of, change_of, headline
 from shared.domain.event_kinds import DNS, kind_of
 from shared.domain.health import Thresholds, verdict
@@ -100,19 +100,6 @@ def about(event: Event) -> str:
 def facts_of(*pairs: tuple[str, str | None], brief: bool = False) -> tuple[Fact, ...]:
     """The facts whose value is known."""
     return tuple(Fact(label, value, brief=brief) for label, value in pairs if value)
-
-
-def show_time(at: datetime) -> str:
-    return f"{at:%-d %b %H:%M} UTC"
-
-
-def when(label: str, at: datetime, *, brief: bool = False) -> Fact:
-    return Fact(label, show_time(at), at=at, brief=brief)
-
-
-def span(since: float, until: float) -> str:
-    """The time between two Unix times, as text."""
-    return show_span(timedelta(seconds=until - since))
 
 
 def answer_link(event: Event) -> str:
@@ -181,7 +168,7 @@ def _title(alert: Alert, *, in_list: bool) -> str:
 
     A list says what its replies are in its own title, and of each only what is more than that.
     """
-    state, end = status(alert), ""
+    state, end = alert.status, ""
     if alert.state is State.UNCLAIMED and not in_list:
         end = " is interested" if kind_of(alert.event.kind).claimable else " replied"
         state = state or ("", "still unclaimed", "still unclaimed, escalated")[min(alert.nudges, 2)]
@@ -190,28 +177,9 @@ def _title(alert: Alert, *, in_list: bool) -> str:
     return f"{clip(about(alert.event), length=TITLE_CHARACTERS - len(end) - 2)}{end}"
 
 
-def status(alert: Alert) -> str:
-    """The owner of a reply and the time it took, or whose turn it is; empty where it is unclaimed."""
-    if alert.handled_at is not None:
-        if alert.closed_reason:
-            return f"not interested ({clip(alert.closed_reason)}), says @{alert.handled_name}"
-        return f"done by @{alert.handled_name} after {span(alert.received_at, alert.handled_at)}"
-    if alert.claimed_at is not None:
-        by = f"claimed by @{alert.claimed_name}"
-        if alert.assigned_name:
-            by = f"assigned to @{alert.claimed_name} by @{alert.assigned_name}"
-        return f"{by} after {span(alert.received_at, alert.claimed_at)}"
-    if alert.snoozed_until is not None:
-        return f"snoozed by @{alert.snoozed_name}"
-    if not alert.rota or alert.waiting_since is None:
-        return ""
-    nobody = "nobody in the rota claimed it" if alert.passed else "everyone in the rota is away"
-    return f"@{alert.owner_name or alert.owner}'s turn" if alert.owner else nobody
-
-
 def stands(alert: Alert) -> str:
     """The status as the beginning of a sentence."""
-    text = status(alert)
+    text = alert.status
     return f"{text[:1].upper()}{text[1:]}"
 
 

@@ -276,7 +276,6 @@ class Routes:
             dedupe=f"{pending.alert_id}:{first.channel}:{TURN}",
             channel=first.channel,
             kind=TURN,
-            urgency=2,
             note=cards.write_note(
                 cards.turn_card(f"Your turn: {cards.about(event)}", LATE_TURN, pending.alert_id)
             ),

@@ -422,7 +422,7 @@ class Guardrails:
     def _post(self, workspace: str, key: str, card: Card) -> PlannedPost:
         """The message of a guardrail, in the workspace's channel."""
         channel, note = self._place(workspace), self._note(workspace, card)
-        return PlannedPost(dedupe=key, channel=channel, kind="note", urgency=1, note=note)
+        return PlannedPost(dedupe=key, channel=channel, kind="note", note=note)
 
 
 def _are_paused(sequences: Sequence[Campaign]) -> bool:

@@ -182,9 +182,8 @@ class Caller(Standing):
         return replace(
             contexts.at(contexts.workspace(workspace, channel=self.channel), self.actor),
             role=self.role,
-            permits=lambda command: self.may(command.name),
+            allows=lambda command: self.may(command.name),
             find_place=lambda channel: directory.find_place(channel, viewer),
-            sees_channel=lambda channel: directory.sees(channel, viewer),
             zone=self.zone,
             permalink=permalink,
         )

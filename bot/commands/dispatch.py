@@ -127,7 +127,7 @@ class AlertActions:
                 user = await directory.find_named(user)
             if not user:
                 why = f"“{clip(asked.person)}” isn't one person in this Slack workspace."
-                return Answer(card=_whom(alert, f"{why} Choose a person from the list."), settles=True)
+                return Answer(card=_whom(alert, f"{why} Choose a person from the list."))
             assignee = await directory.find(user)
         asked = _meant(asked, alert, caller, assignee)
         if asked.verb == "dismiss":
@@ -196,10 +196,9 @@ class AlertActions:
 
     async def _acknowledge(self, alert: Alert, actor: Actor) -> Answer:
         """Put the person's name on the card of a paused domain, unless it has one."""
-        if not kind_of(alert.kind).acknowledged:
-            return Answer(card=GONE)
-        line = f"{ACK} {alert.id}"
-        acknowledged = await self.store.alerts.act(alert.id, ACK, actor, line=line, about=alert.domain)
+        line, acknowledged = f"{ACK} {alert.id}", None
+        if kind_of(alert.kind).acknowledged:
+            acknowledged = await self.store.alerts.act(alert.id, ACK, actor, line=line, about=alert.domain)
         if acknowledged is None:
             return Answer(card=GONE)
         row, title = acknowledged.alert, f"{alert.domain} has recovered"

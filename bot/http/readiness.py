@@ -12,6 +12,7 @@ from typing import Any
 from bot.core import Core
 from bot.http.webhook import DeliveryIntake, WebhookSecrets
 from bot.runtime import visit
+from bot.slack.directory import Viewer
 from bot.slack.socket_mode import SocketMode
 from bot.slack.web_api import SlackError
 from bot.telemetry import metrics
@@ -60,7 +61,9 @@ class ReadinessProbe:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.probe(), TIMEOUT)
         _, state = await self.readiness()
-        channels = [await _closed(context, channel, error) for channel, error in state["channels"].items()]
+        viewer = Viewer(user=context.actor.id, channel=context.actor.channel)
+        closed = state["channels"].items()
+        channels = [await self._closed(channel, error, viewer) for channel, error in closed]
         if not context.workspace.alert_channel:
             channels.append("There is no alert channel. Set OUTREACH_ALERT_CHANNEL.")
         parts = {
@@ -149,6 +152,12 @@ class ReadinessProbe:
         except (RecordsUnavailable, TimeoutError) as error:
             return {**_UNREADABLE, "database": str(error) or "no response"}
 
+    async def _closed(self, channel: str, error: str, viewer: Viewer) -> str:
+        """A channel that takes no posts; a private one has no name for those who aren't in it."""
+        name = channel if await self._core.directory.sees(channel, viewer) else "A private channel"
+        fix = " Type /invite @outreach there." if error == "not_in_channel" else ""
+        return f"{name}: {REJECTIONS.get(error, error)}.{fix}"
+
     async def _check_writable(self) -> None:
         """Write at most once a second, however often it is called: only a write detects a full disk.
 
@@ -185,10 +194,3 @@ class ReadinessProbe:
                 metrics.ALERTS.labels(name, state).set(count)
             age = 0.0 if backlog.oldest_at is None else max(0.0, now - backlog.oldest_at)
             metrics.OLDEST.labels(name).set(age)
-
-
-async def _closed(context: CommandContext, channel: str, error: str) -> str:
-    """A channel that takes no posts; a private one has no name for those who aren't in it."""
-    name = channel if await context.sees_channel(channel) else "A private channel"
-    fix = " Type /invite @outreach there." if error == "not_in_channel" else ""
-    return f"{name}: {REJECTIONS.get(error, error)}.{fix}"

@@ -75,8 +75,6 @@ UPDATE_DELAY_SECONDS = 0.3
 """An answer waits so long for the acknowledgement that changes its view, which would be painted over it."""
 PROGRESS_AFTER = 2.0
 """Seconds after which a note says that the answer takes longer."""
-URGENCY = 3
-"""An answer's place in the queue: above every alert."""
 UNKNOWN = Card(
     "This button is from an older version",
     tone=Tone.WARN,
@@ -485,7 +483,6 @@ class Answers:
             dedupe=f"{subject}{channel}:{about or secrets.token_hex(8)}",
             channel=channel,
             kind=ANSWER,
-            urgency=URGENCY,
             note=write_note(answer.card) if change else write_answer(render_answer(answer)),
             thread_ts=thread_ts,
             undo=change,

@@ -12,10 +12,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 from bot.blockkit import OnAlert, is_user
-from bot.cards import LABELS, PLAIN_CARDS, CardSettings, about, reply_card, span, write_note
+from bot.cards import LABELS, PLAIN_CARDS, CardSettings, about, reply_card, write_note
 from bot.delivery import Routes
 from shared.commands.replies import Replies
-from shared.domain.alert import Alert
+from shared.domain.alert import Alert, span
 from shared.domain.card import Button, Card, Tone
 from shared.domain.reply_states import ACK
 from shared.frozen import frozen
@@ -154,7 +154,7 @@ class Reminders:
                 dedupe="",
                 channel=channel,
                 kind=words.kind,
-                urgency=INCIDENT if what == UNACKNOWLEDGED else 2,
+                urgency=INCIDENT if what == UNACKNOWLEDGED else 0,
                 condensed=what != "escalate",
                 # Those to claimers wait until quiet hours end.
                 held_until=routing.channel_policy(channel).quiet_until(now) if what == "unfinished" else None,

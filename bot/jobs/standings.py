@@ -272,7 +272,6 @@ class DomainChecks:
                 dedupe=f"dns:{due.domain}:{now:.0f}",
                 channel="",
                 kind=DNS,
-                urgency=2,
                 note=write_note(card),
                 condensed=True,
             ),

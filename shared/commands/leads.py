@@ -29,7 +29,7 @@ from shared.commands.base import (
     which,
     write_target,
 )
-from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, warning
+from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, warning, when
 from shared.text.formats import clip, plural, show_number
 from shared.text.tokenize import quote
 
@@ -266,10 +266,14 @@ async def _lead(arguments: Lead, context: CommandContext) -> Result:
     links = {}
     if reply:
         links["Open card"] = await context.permalink(reply.id)
-        event, at = reply.event, reply.received
-        told = {"Sequence": event.sequence, "Step": str(event.step or ""), "Reply": _status(reply)}
+        event = reply.event
+        told = {
+            "Sequence": event.sequence,
+            "Step": str(event.step or ""),
+            "Reply": reply.status or "unclaimed",
+        }
         facts += [Fact(label, value) for label, value in told.items() if value]
-        facts.append(Fact("Replied", f"{at:%-d %b %H:%M} UTC", at=at))
+        facts.append(when("Replied", reply.received))
     if context.settings and context.actor.face == "slack":  # faces that can lead to a page
         links["Open in CRM"] = lead_link(context.settings.links.lead, email)
     buttons = [Button(label, url=url) for label, url in links.items() if url]
@@ -283,15 +287,6 @@ async def _lead(arguments: Lead, context: CommandContext) -> Result:
     text = () if lead else (result.searched,)
     card = Card(title, tone=tone, text=text, facts=facts, quote=without_quotation(words), buttons=buttons)
     return Result(card, rows=(record_of(lead),) if lead else ())
-
-
-def _status(reply: Alert) -> str:
-    """The owner of a reply, or who closed it."""
-    if reply.handled_at is None:
-        return f"claimed by @{reply.claimed_name}" if reply.claimed_name else "unclaimed"
-    if reply.closed_reason:
-        return f"closed by @{reply.handled_name}: {reply.closed_reason}"
-    return f"done by @{reply.handled_name}"
 
 
 def _own_facts(lead: models.Lead) -> list[Fact]:

@@ -37,7 +37,7 @@ from shared.commands.base import (
 from shared.commands.sequences import Match, resolve_sequence
 from shared.commands.undo import UNDO, UndoChange
 from shared.domain.card import Button, Card, warning
-from shared.domain.roles import INCLUDED, Role
+from shared.domain.roles import Role
 from shared.domain.snapshot import service_day
 from shared.frozen import frozen
 from shared.records.audit import Actor, AuditEntry
@@ -72,10 +72,6 @@ async def no_link(_alert: str) -> str:
     return ""
 
 
-async def sees_every_channel(_channel: str) -> bool:
-    return True
-
-
 async def take_as_is(channel: str) -> Place:
     return Place(channel=channel, note=UNCHECKED)
 
@@ -99,9 +95,9 @@ class CommandContext:
     progress: Callable[[int], None] = lambda _count: None
     """Told how many leads a search has looked at."""
     role: Role = Role.ADMIN
-    """The person's role: whoever sits at the machine may do everything; Slack says who its people are."""
-    permits: Callable[[Command], bool] | None = None
-    """A check of permissions, for settings that say more than roles."""
+    """The person's role, as it is shown: whoever sits at the machine may do everything; Slack says who its people are."""
+    allows: Callable[[Command], bool] = lambda _command: True
+    """Says if the person may use a command here."""
     settings: Settings | None = None
     """The settings of all workspaces; None: nothing is known beside this one."""
     problems: Callable[[], Sequence[str]] = tuple
@@ -114,11 +110,6 @@ class CommandContext:
     """The address of an alert's card, for faces that can lead there; empty where there is none."""
     find_place: Callable[[str], Awaitable[Place]] = take_as_is
     """Says if a channel exists and takes posts; only Slack knows."""
-    sees_channel: Callable[[str], Awaitable[bool]] = sees_every_channel
-    """Says if the reader may know of a channel; private ones are for their members."""
-
-    def allows(self, command: Command) -> bool:
-        return command.role in INCLUDED[self.role] if self.permits is None else self.permits(command)
 
     def show(self, at: datetime) -> str:
         """A moment as the reader reads it."""

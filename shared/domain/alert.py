@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from shared.api.events import Event
 from shared.domain.reply_states import State, state_of
 from shared.domain.wall_clock import moment
 from shared.frozen import frozen
+from shared.text.formats import clip, show_span
 
 PRUNED = Event(kind="pruned")
 """The event of a delivery whose body is deleted."""
@@ -87,6 +88,25 @@ class Alert:
         )
 
     @property
+    def status(self) -> str:
+        """The owner of a reply and the time it took, or whose turn it is; empty where it is unclaimed."""
+        if self.handled_at is not None:
+            if self.closed_reason:
+                return f"not interested ({clip(self.closed_reason)}), says @{self.handled_name}"
+            return f"done by @{self.handled_name} after {span(self.received_at, self.handled_at)}"
+        if self.claimed_at is not None:
+            by = f"claimed by @{self.claimed_name}"
+            if self.assigned_name:
+                by = f"assigned to @{self.claimed_name} by @{self.assigned_name}"
+            return f"{by} after {span(self.received_at, self.claimed_at)}"
+        if self.snoozed_until is not None:
+            return f"snoozed by @{self.snoozed_name}"
+        if not self.rota or self.waiting_since is None:
+            return ""
+        nobody = "nobody in the rota claimed it" if self.passed else "everyone in the rota is away"
+        return f"@{self.owner_name or self.owner}'s turn" if self.owner else nobody
+
+    @property
     def received(self) -> datetime:
         return moment(self.received_at)
 
@@ -95,6 +115,11 @@ class Alert:
         """The state of its sequence or domain, as last read."""
         subject: Mapping[str, Any] = json.loads(self.standing or "{}")
         return subject
+
+
+def span(since: float, until: float) -> str:
+    """The time between two Unix times, as text."""
+    return show_span(timedelta(seconds=until - since))
 
 
 def domain_of(event: Event) -> str | None:

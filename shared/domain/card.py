@@ -39,6 +39,10 @@ class Fact:
     """It is part of the card's form in one line."""
 
 
+def when(label: str, at: datetime, *, brief: bool = False) -> Fact:
+    return Fact(label, f"{at:%-d %b %H:%M} UTC", at=at, brief=brief)
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of a table."""

@@ -460,7 +460,6 @@ def _leave(tx: Transaction, before: Alert, trace: Trace) -> None:
             dedupe=f"{before.id}:{card.channel}:{TRACE}:{card.version}",
             channel=card.channel,
             kind=TRACE,
-            urgency=2,
             note=trace.note,
             condensed=True,
             mention=trace.mention if card.channel == mentions else "",

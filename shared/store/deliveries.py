@@ -696,7 +696,6 @@ def _take_over(tx: Transaction, card: ReplyCard, post: PlannedPost) -> None:
             dedupe=f"{post.dedupe}:turned",
             channel=card.channel,
             kind=TURNED,
-            urgency=post.urgency,
             mention=post.mention,
             alert_id=post.alert_id,
         )

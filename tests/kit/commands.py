@@ -19,6 +19,7 @@ from shared.commands import Role, parse
 from shared.commands.base import Question, Result
 from shared.commands.run import CommandContext, carry_out, run
 from shared.domain.card import Button, Card
+from shared.domain.roles import INCLUDED
 from shared.records.audit import Actor, AuditEntry
 from shared.records.records import RecordsUnavailable
 from shared.settings import Workspace
@@ -134,6 +135,7 @@ class CommandHarness:
             records=self.records,
             now=lambda: NOW,
             role=self.role,
+            allows=lambda command: command.role in INCLUDED[self.role],
         )
 
     async def say(self, line: str, **context: Any) -> Said:
