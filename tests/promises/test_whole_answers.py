@@ -440,6 +440,10 @@ STORIES = {
         pause all for 2m
         + 3m
         [Pause 10 sequences]
+        sequences active paused
+        pause all tomorow
+        pause fintech for 2h
+        resume all
     """,
     "pauses over pauses": """
         pause fintech until 2020-01-01
