@@ -34,6 +34,11 @@ async def test_p_asks_names_what_it_pauses_and_u_takes_it_back(account: Account,
     await screen.until("DOMAINS")
     await screen.press("2")
     await screen.until(sequence["name"][:12])
+    # A yes of the service that nothing follows is told once it is read again.
+    account.answer("PATCH /sequences/{id}", b"", times=1)
+    await screen.press("p")
+    await screen.press("y")
+    await screen.until("is active, not paused")
     await screen.press("p")
     await screen.until(f"Pause {sequence['name']}")
     assert not await account.is_paused(sequence["id"])

@@ -711,6 +711,8 @@ SCREENS = {
         u
         A "nobody
         1 "ben
+        slash "nosuch
+        escape
     """,
     "sequences": """
         2

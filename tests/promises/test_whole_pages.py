@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from tests.kit import Account, Team, interested
+from tests.kit import Account, Team, bounced, interested
 from tests.kit.clock import CLOCK, clock_of_the_loop
 from tests.kit.drawn import drawn_page
 from tests.kit.screen import Screen, open_screen
@@ -223,7 +223,11 @@ async def test_a_new_alarm_and_an_unclaimed_reply_reach_the_desktop_and_the_comm
         await until(lambda: len(screen.notified) == 3)
         # What the bot has recorded of a domain stands on its page.
         await screen.press("1", "enter")
-        await screen.until("0 bounces and 0 opt-outs since 14:05")
+        page = await screen.until("0 bounces and 0 opt-outs since 14:05")
+        domain = page.partition("› ")[2].split()[0]
+        await team.deliver(bounced(inbox=f"sam@{domain}"))
+        await team.pass_time(seconds=16)
+        await screen.until("1 bounce and 0 opt-outs")
     assert re.fullmatch(PAUSED, told.read_text())
     news, bell, alarm = screen.notified
     assert bell == "\a"

@@ -97,8 +97,6 @@ class Acts:
         await self.app.push_screen(Palette(offers=offered, chosen=chosen))
 
     def run_typed(self, line: str) -> None:
-        if not line.strip():
-            return
         try:
             self.start(parse(line.strip()))
         except UsageError as error:

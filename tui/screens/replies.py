@@ -82,7 +82,6 @@ class RepliesPage(Page):
         self._woken = asyncio.Event()
         self._undos: list[tuple[Verb, QueuedReply]] = []
         """What takes the acts back that were done here, the newest last."""
-        self._read_text = ""
 
     def parts(self) -> Iterable[Widget]:
         empty = "No unclaimed replies." if self._open_queue else self._refusal
@@ -186,9 +185,7 @@ class RepliesPage(Page):
         place = " · ".join(filter(None, (reply.company, reply.email, reply.sequence)))
         self.who.set(Words(((f"{visible(line.who)} ", Ink.STRONG), (f" {visible(place)}", Ink.MUTED))))
         text = reply.text or DELETED
-        if text != self._read_text:
-            self._read_text = text
-            self.words.set(text, paragraph(text))
+        if self.words.set(text, paragraph(text)):
             self.query_one("#reply", VerticalScroll).scroll_to(y=0, animate=False)
 
     def _show_note(self) -> None:

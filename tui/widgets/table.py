@@ -147,7 +147,7 @@ class ListTable(ErrorBoundary, DataTable[Words]):
             if list(lines) != [row.key.value for row in self.ordered_rows]:
                 self._order()
             same = (number for number, line in enumerate(self.shown) if line.key == self._key)
-            here = next(same, min(row, max(0, len(self.shown) - 1))) if self._was_moved else 0
+            here = next(same, row) if self._was_moved else 0
             self.move_cursor(row=here, scroll=True)
         finally:
             self._is_filling = False

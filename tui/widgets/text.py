@@ -36,11 +36,13 @@ class CardText(ErrorBoundary, Static):
         super().__init__("", id=id)
         self._made_of: object = None
 
-    def set(self, made_of: object, drawn: RenderableType) -> None:
-        """`made_of` tells whether it differs: what is drawn can't be compared."""
-        if made_of != self._made_of:
+    def set(self, made_of: object, drawn: RenderableType) -> bool:
+        """Draw it, and return True, if `made_of` differs: what is drawn can't be compared."""
+        differs = made_of != self._made_of
+        if differs:
             self._made_of = made_of
             self.update(drawn)
+        return differs
 
 
 class CourseText(ErrorBoundary, Static):

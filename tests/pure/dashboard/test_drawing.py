@@ -103,7 +103,9 @@ def test_a_service_that_wants_silence_is_named_until_it_ends() -> None:
 
 
 def test_an_export_for_a_browser_is_one_archive() -> None:
-    with zipfile.ZipFile(packed({"a.csv": "é", "b.txt": ""})) as archive:
+    file = packed({"a.csv": "é", "b.txt": ""})
+    assert file.read(2) == b"PK"
+    with zipfile.ZipFile(file) as archive:
         assert {name: archive.read(name).decode() for name in archive.namelist()} == {
             "a.csv": "é",
             "b.txt": "",
