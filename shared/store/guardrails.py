@@ -57,35 +57,48 @@ LOOK_BACK_SECONDS = 30 * DAY
 FOREVER = float("inf")
 
 
+def _within(table: Any, columns: Iterable[sa.ColumnElement[Any]]) -> sa.Select[Any]:
+    """The rows of a `workspace` from `since` to `until`."""
+    c = table.c
+    query = sa.select(*columns).where(c.workspace == sa.bindparam("workspace"))
+    return query.where(c.at >= sa.bindparam("since"), c.at < sa.bindparam("until"))
+
+
+def _last_of_days() -> sa.Select[Any]:
+    """The last counts of each day, and every poll."""
+    of_day = [key for key in samples.primary_key.columns if key.name != "slot"]
+    newest_first = sa.func.row_number().over(partition_by=of_day, order_by=samples.c.slot.desc())
+    ranked = _COUNTS.add_columns(newest_first.label("rank")).subquery().c
+    query = sa.select(*(ranked[column.name] for column in _SAMPLE))
+    return query.where((ranked.rank == 1) | (ranked.scope == POLL)).order_by(ranked.at)
+
+
+# Built once: they are asked for each portion of the past, and building one takes as long as running it.
+_FIELDS = [field.name for field in fields(CountSample)]
+_SAMPLE = [samples.c[name] for name in _FIELDS]
+_COUNTS = _within(samples, _SAMPLE)
+_ALL_COUNTS, _LAST_COUNTS = _COUNTS.order_by(samples.c.at), _last_of_days()
+_HAPPENINGS = (
+    _within(sightings, (sightings.c[field.name] for field in fields(Happening)))
+    .where(sightings.c.kind.in_([*EVENT_OF.values()]))
+    .order_by(sightings.c.at)
+)
+
+
 def _happenings(tx: Transaction, workspace: str, since: float, until: float = FOREVER) -> list[Happening]:
     """The deliveries of a workspace in this time, the first first."""
-    c = sightings.c
-    query = sa.select(*(c[field.name] for field in fields(Happening))).where(c.at >= since, c.at < until)
-    query = query.where(c.workspace == workspace, c.kind.in_([*EVENT_OF.values()]))
-    return tx.read(Happening, query.order_by(c.at))
+    return tx.read(Happening, _HAPPENINGS, {"workspace": workspace, "since": since, "until": until})
 
 
 def _samples(
-    tx: Transaction,
-    workspace: str,
-    since: float,
-    until: float = FOREVER,
-    *,
-    last_only: bool = False,
+    tx: Transaction, workspace: str, since: float, until: float = FOREVER, *, last_only: bool = False
 ) -> list[CountSample]:
     """The counts of a workspace within a time; or the last of each day in it, and every poll.
 
     The last ones are enough where no window begins; between polls lie outages.
     """
-    c = samples.c
-    query = sa.select(*_SAMPLE).where(c.workspace == workspace, c.at >= since, c.at < until)
-    if last_only:
-        of_day = [key for key in samples.primary_key.columns if key.name != "slot"]
-        newest_first = sa.func.row_number().over(partition_by=of_day, order_by=c.slot.desc())
-        ranked = query.add_columns(newest_first.label("rank")).subquery()
-        last = (ranked.c.rank == 1) | (ranked.c.scope == POLL)
-        query = sa.select(*(ranked.c[column.name] for column in _SAMPLE)).where(last)
-    return tx.read(_sample, query.order_by(query.selected_columns.at))
+    query = _LAST_COUNTS if last_only else _ALL_COUNTS
+    return tx.read(_sample, query, {"workspace": workspace, "since": since, "until": until})
 
 
 class Guardrails(Repository):
@@ -177,12 +190,14 @@ class Guardrails(Repository):
             # Where a window begins, its next count may matter; the windows move on until all is read again.
             ages = (now - age + late for age in (0.0, *spans) for late in (0.0, 2 * HOUR))
             edges = {at // DAY for at in (*ages, heard or now)}
-        # Nothing is asked of the days before the first that is stored: a new bot has a month of them.
-        day, last = await self._first(now - HORIZON, now) // DAY, now // DAY
+        first = await self._first(now - HORIZON, now)
+        day, last = first // DAY, now // DAY
         while day <= last:
             is_whole = spans is None or day in edges
             cuts = range(0, int(DAY), int(PORTION_SECONDS if is_whole else DAY))
             for start, end in pairwise([*(day * DAY + cut for cut in cuts), (day + 1) * DAY]):
+                if end <= first:  # a new bot has a month of which nothing is stored
+                    continue
                 until = FOREVER if end > last * DAY + DAY - 1 else end
                 portion = await self._portion(workspace, start, until, last_only=not is_whole)
                 if any(portion):
@@ -270,10 +285,6 @@ def _thin(tx: Transaction) -> int:
     gone = tx.scalars(sa.delete(samples).where(keys.in_(some)).returning(c.at)).all()
     facts.put(tx, THINNED, "", at=max(gone) if len(gone) == AT_ONCE else end)
     return len(gone)
-
-
-_FIELDS = [field.name for field in fields(CountSample)]
-_SAMPLE = [samples.c[name] for name in _FIELDS]
 
 
 def _values_of(sample: CountSample) -> dict[str, Any]:

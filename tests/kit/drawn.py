@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import yaml
@@ -37,8 +39,14 @@ _AGE = re.compile(r"\bnow\b|\bsome s\b|\(a lane\)|╵")
 
 def drawn(message: Message) -> str:
     """A message: its blocks, and the plain text that a notification shows."""
-    blocks = _plain(message.data.get("blocks") or [])
-    return drawn_text(f"{_yaml(blocks)}notification: {message.data['text']}")
+    blocks = "".join(_block(json.dumps(one)) for one in message.data.get("blocks") or []) or "[]\n"
+    return drawn_text(f"{blocks}notification: {message.data['text']}")
+
+
+@cache
+def _block(source: str) -> str:
+    """A block of a message, drawn once: most of them are in each of its states."""
+    return _yaml([_plain(json.loads(source))])
 
 
 def drawn_view(view: Any) -> str:

@@ -47,6 +47,9 @@ def _inks(strip: Strip) -> str:
 class Screen:
     """A dashboard's screen, its text and its keys."""
 
+    painted = 0
+    """How often a terminal would have been painted."""
+
     def __init__(self, pilot: Pilot[int]) -> None:
         self._pilot = pilot
         self._written: list[str] = []
@@ -197,13 +200,24 @@ class Screen:
     async def until(self, words: str) -> str:
         """Wait until these words are on the screen; the whole of it."""
 
+        looked_at = -1
+
         def shown() -> str:
-            return text if words in (text := self.text) else ""
+            nonlocal looked_at
+            if looked_at == Screen.painted:  # to draw all of it takes longer than the rest of the wait
+                return ""
+            looked_at, text = Screen.painted, self.text
+            return text if words in text else ""
 
         try:
             return str(await until(shown, f"{words!r} on the screen"))
         except AssertionError as error:
             raise AssertionError(f"{error}, but:\n{self.text}") from None
+
+
+def _paint_nothing(compositor: Compositor, **_: Any) -> None:
+    compositor._dirty_regions.clear()
+    Screen.painted += 1
 
 
 @contextlib.asynccontextmanager
@@ -250,7 +264,7 @@ async def open_screen(
     patched.setattr(run, "_run_until_exit", drive)
     # Each look draws the whole screen, so nothing is drawn in between, for no terminal. What is drawn for a real one is
     # looked at in tests/e2e.
-    patched.setattr(Compositor, "render_update", lambda self, **_: self._dirty_regions.clear())
+    patched.setattr(Compositor, "render_update", _paint_nothing)
     if not notices_clock:
         patched.setattr("tui.feed.poller.CLOCK_STEP_SECONDS", math.inf)
     load = partial(shared_settings.load, environ=environ)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
+from email.utils import formatdate
 from typing import Any
 
 import aiohttp
+import httpx
+import pytest
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -174,6 +177,28 @@ class Account:
         return {"OUTREACH_BASE_URL": self.base_url, "OUTREACH_API_KEY": self.key}
 
 
+@contextlib.contextmanager
+def _without_connections(service: _ScriptedService) -> Iterator[None]:
+    """Have the product ask the service in this process without a connection: that is most of the work of a request.
+
+    While there are faults, which may break a connection, there is one. How requests go over the wire has tests of its
+    own (tests/client).
+    """
+    wire = httpx.AsyncHTTPTransport.handle_async_request
+    direct = httpx.ASGITransport(app=service, raise_app_exceptions=False)
+
+    async def carry(transport: httpx.AsyncHTTPTransport, request: httpx.Request) -> httpx.Response:
+        if service.guard.faults.listed() or not str(request.url).startswith(service.base_url):
+            return await wire(transport, request)
+        answer = await direct.handle_async_request(request)
+        answer.headers.setdefault("Date", formatdate(usegmt=True))
+        return answer
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(httpx.AsyncHTTPTransport, "handle_async_request", carry)
+        yield
+
+
 @contextlib.asynccontextmanager
 async def open_account(*, workspace: str = "acme", **options: Any) -> AsyncIterator[Account]:
     """A service that stands still and limits nobody; `options` are those of the sandbox's `Service`."""
@@ -183,4 +208,5 @@ async def open_account(*, workspace: str = "acme", **options: Any) -> AsyncItera
         aiohttp.ClientSession(timeout=timeout) as http,
     ):
         service.guard.limited = False
-        yield Account(service, http, workspace=workspace)
+        with _without_connections(service):
+            yield Account(service, http, workspace=workspace)

@@ -70,6 +70,8 @@ sys.exit(run(load(), pace={pace!r}, load=load))
 """A process of the bot runs this: `outreach bot`, without the worker's waits."""
 
 
+_DUE = sa.select(jobs.c.id).where((jobs.c.token != 0) | (jobs.c.due_at <= sa.bindparam("at"))).limit(1)
+"""A job that is leased, or due until then."""
 _numbers = itertools.count()
 
 
@@ -356,12 +358,8 @@ class Installation:
         if _Jobs.opened.at_work:
             return False
         database = self.running.store.database
-        due = (
-            sa.select(jobs.c.id)
-            .where((jobs.c.token != 0) | (jobs.c.due_at <= database.clock() + ahead))
-            .limit(1)
-        )
-        return await database.read(lambda tx: tx.execute(due).first()) is None
+        at = {"at": database.clock() + ahead}
+        return await database.read(lambda tx: tx.execute(_DUE, at).first()) is None
 
     def second(self, port: int = 0) -> Installation:
         """The same Slack and database, for a bot on another port."""
