@@ -218,7 +218,7 @@ TREND_FROM, TREND_TO = 40.0, 100.0
 def _trend(line: InboxLine, width: int) -> Sequence[Piece]:
     """Health, each sample in the ink of its threshold."""
     samples = line.trend[-width:]
-    if len(samples) < 2:
+    if not samples:
         return ((REST * width, Ink.FAINT),)
     pieces = []
     for score in samples:

@@ -251,7 +251,7 @@ def test_cards_of_domains_inboxes_and_sequences_are_whole(snapshot: SnapshotAsse
 def test_a_card_with_all_its_parts_is_whole(snapshot: SnapshotAssertion) -> None:
     columns = (cards.Column("Name"), cards.Column("Number", numeric=True))
     rows = (Row(("a\x1b", 1234.0)), Row((None, 2.5), tone=Tone.BAD))
-    card = Card("Title", tone=Tone.WARN, text=("One", "Two\nlines"), quote="said\nso", footer="below",
+    card = Card("Title", tone=Tone.WARN, text=("One", "Two\nlines"), quote=f"said\n{'so ' * 40}", footer="below",
         facts=(Fact("Fact", "of\nlines"),), details=(Fact("More", "bad", tone=Tone.BAD),), table=Table(columns, rows, total=7))  # fmt: skip
     for has_title in (True, False):
         assert on_paper(card, has_title=has_title) == snapshot(name=str(has_title))
