@@ -274,3 +274,6 @@ async def test_json_is_escaped_on_a_terminal_and_exact_in_a_pipe(
     run = await shell.type("dashboard", "--once", "--json")
     assert run.data["sequences"][0]["name"] == name
     assert (name in run.out) is not terminal
+    page = (await shell.type("dashboard", "--once")).out
+    assert "gnp.exe" in page
+    assert name not in page

@@ -13,7 +13,6 @@ import shlex
 import socket
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -139,7 +138,7 @@ class DashboardServer(Server):
             self.command,
             write_bytes=opened.send_bytes,
             write_str=opened.send_str,
-            close=partial(_close, opened),
+            close=opened.close,  # type: ignore[arg-type] # what it returns is no matter
             download_manager=self.download_manager,
         )
         try:
@@ -179,10 +178,6 @@ class _Viewer(AppService):
                     process.kill()
         if process:
             await process.wait()
-
-
-async def _close(opened: web.WebSocketResponse) -> None:
-    await opened.close()
 
 
 def _parts(address: str) -> SplitResult:

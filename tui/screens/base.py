@@ -220,11 +220,11 @@ class Page(SafeScreen[None]):
         before = table.arrangement
 
         def changed(text: str | None) -> None:
-            table.rearrange(before if text is None else replace(before, find=text))
+            table.rearrange(replace(before, find=text or ""))
             self.again()
 
         prompt = Prompt(sign="filter", hint=FILTER_HINT, value=before.find, changed=changed)
-        await self.app.push_screen(prompt, lambda text: changed("" if text is None else text))
+        await self.app.push_screen(prompt, changed)
 
     def action_sort(self) -> None:
         if panel := self.panel:

@@ -21,7 +21,7 @@ from shared.records.records import RecordsUnavailable
 from shared.text.sanitize import visible
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.frame import Frame
-from tui.model.lines import Freshness, Stamp
+from tui.model.lines import Stamp
 from tui.model.offers import Offer
 from tui.model.replies import COLUMNS, DELETED, ReplyLine
 from tui.model.rich_card import paragraph
@@ -154,6 +154,9 @@ class RepliesPage(Page):
         return self._permission.refusal if self._permission else ""
 
     def show(self, frame: Frame) -> None:
+        if self._open_queue is None:
+            self.replies.show(())
+            return
         queued, now = self._reading.value or QueuedReplies(), self.app.now()
         lines = tuple(ReplyLine(reply=reply, now=now) for reply in queued.replies)
         aside, listed = f"{queued.unclaimed:,} unclaimed", sum(reply.is_unclaimed for reply in queued.replies)
@@ -164,9 +167,9 @@ class RepliesPage(Page):
         stamp = Stamp(self._reading, interval=EVERY_SECONDS)
         self.replies.show(
             lines,
-            freshness=stamp.freshness(now) if self._open_queue else Freshness.FRESH,
+            freshness=stamp.freshness(now),
             stamp=stamp,
-            age=stamp.words(now) if self._open_queue else "",
+            age=stamp.words(now),
             aside=aside if self._reading.value else "",
         )
         # A new reply at the top must not slip under the cursor between a look and a key.
@@ -193,7 +196,7 @@ class RepliesPage(Page):
         permission, sign = self._permission, SIGNS[Tone.WARN]
         if self._reading.failed_since:
             self.note.set(Words.of(f" {sign} {visible(self._reading.error or '')}", Ink.WARN))
-        elif self._refusal and self._open_queue:
+        elif self._refusal:
             self.note.set(Words(((" Read-only: ", Ink.WARN), (visible(self._refusal), Ink.TEXT))))
         elif permission and not permission.bot_runs:
             self.note.set(Words.of(f" {sign} {NO_BOT}", Ink.WARN))

@@ -109,10 +109,10 @@ def as_csv(lines: Sequence[Line], columns: Sequence[Column]) -> str:
 
 def files(frame: Frame, table: ListTable, *, picture: str) -> Mapping[str, str]:
     """The list as CSV, the board as text, the screen as a picture."""
-    stem, name = stem_of(frame.now), table.id or "list"
+    stem = stem_of(frame.now)
     text = "".join(f"{line.plain.rstrip()}\n" for line in report(frame, width=WIDTH))
     return {
-        f"{stem}-{name}.csv": as_csv(table.shown, table.list_columns),
+        f"{stem}-{table.id}.csv": as_csv(table.shown, table.list_columns),
         f"{stem}.txt": text,
         f"{stem}.svg": picture,
     }
