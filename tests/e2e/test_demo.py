@@ -171,15 +171,6 @@ def test_a_click_on_undo_resumes_it(terminal: Terminal, page: Page) -> None:
     assert terminal.until("active +Manufacturing DACH")
 
 
-def test_an_interested_reply_is_claimed_with_one_click(page: Page) -> None:
-    card = page.get_by_test_id("message").filter(has_text="is interested").last
-    expect(card).to_be_visible(timeout=60_000)
-    claimed = page.get_by_test_id("message").filter(has_text="claimed by @")
-    before = claimed.count()
-    card.locator('[data-text="Claim"]').click()
-    expect(claimed).to_have_count(before + 1, timeout=10_000)
-
-
 def test_claim_and_reply_claims_and_leads_to_the_mail_program(page: Page) -> None:
     card = page.get_by_test_id("message").filter(has_text="is interested").last
     expect(card).to_be_visible(timeout=90_000)

@@ -1,4 +1,4 @@
-"""Notifications of the desktop: when, what is in them, and how they get through a real terminal and tmux."""
+"""A notification of the desktop, through a real terminal and tmux."""
 
 from __future__ import annotations
 
@@ -6,47 +6,16 @@ import os
 import select
 import subprocess
 import sys
-from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from shared.records.records import InterestedReply
 from tests.e2e.terminals import Terminals
-from tests.kit.snapshots import NOW, Clock, account, acme, failing, tick_of
-from tui.app.dashboard import DashboardApp
-from tui.system.notifications import TerminalNotifier
-
-
-async def test_a_new_alarm_and_an_unclaimed_reply_are_told_together_and_old_ones_never(
-    clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    notifier = TerminalNotifier(choice="osc9", environ={"TERM": "xterm-256color"})
-    app = DashboardApp([acme()], now=clock, notifier=notifier)
-    sent: list[str] = []
-    old = InterestedReply(email="maya@harbor.example", received_at=NOW - timedelta(minutes=1))
-    async with app.run_test() as pilot:
-        monkeypatch.setattr(app._driver, "write", sent.append)
-        for second in range(4):
-            clock.advance(1)
-            replies = (old, replace(old, received_at=clock.time)) if second > 1 else (old,)
-            snapshot = account(now=clock.time, replies=replies)
-            if second > 1:
-                snapshot = failing(snapshot, since=clock.time)
-            app.post_message(app.Ticked(tick_of(snapshot, beats=1 + second)))
-            await pilot.pause()
-            app.second_passed()
-            await app.workers.wait_for_complete()
-    (told,) = (text for text in sent if text.startswith("\x1b]9;"))
-    assert told.startswith("\x1b]9;Outreach: The outreach service can't be reached since 14:32")
-    assert told.endswith(" · Unclaimed reply: Maya Sharma of Harbor\x1b\\")
-
 
 PROGRAM = """
 import asyncio, os, sys
 from dataclasses import replace
-from tests.kit.snapshots import acme, account, failing, tick_of, NOW
+from tests.kit.snapshots import acme, account, tick_of
 from tui.app.dashboard import DashboardApp
 from tui.system.notifications import TerminalNotifier
 from tui.system.terminal import TerminalDriver

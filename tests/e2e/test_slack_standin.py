@@ -14,6 +14,7 @@ from tests.kit import Shell
 from tests.kit.fixtures import no_idle_waiting, real_time, shell
 
 __all__ = ["no_idle_waiting", "real_time", "shell"]
+pytestmark = pytest.mark.e2e
 
 MANIFEST = """
 display_information: {name: Deployer}
@@ -25,7 +26,6 @@ settings: {socket_mode_enabled: false}
 """
 
 
-@pytest.mark.e2e
 @pytest.mark.usefixtures("real_time")
 async def test_any_bot_gets_its_command(shell: Shell, tmp_path: Path) -> None:
     texts = []
