@@ -30,6 +30,14 @@ START_SECONDS = 120.0
 PROGRAM = (sys.executable, "-P", "-m", "outreach_ops")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All in this folder are end-to-end tests: without the mark, one ran nowhere."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker("e2e")
+
+
 class Announced:
     """A demo or a sandbox, as a script sees it: by its first line, which names its addresses and keys, and over HTTP."""
 

@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -20,7 +19,6 @@ from cryptography.x509.oid import NameOID
 from tests.e2e.conftest import ROOT
 from tests.kit.clock import NOW
 
-pytestmark = pytest.mark.e2e
 HOST = "api.outreach.invalid"
 SCRIPT = f"""
 import asyncio, json

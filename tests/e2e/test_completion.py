@@ -6,10 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-pytestmark = pytest.mark.e2e
-
 OUTREACH = str(Path(sys.executable).with_name("outreach"))
 SCRIPT = """
 eval "$3"

@@ -14,9 +14,6 @@ import pytest
 
 from tests.e2e.conftest import PROGRAM, Announced, Terminal, announced
 
-pytestmark = pytest.mark.e2e
-
-
 STILL = ("sandbox", "--port", "0", "--slack-port", "0", "--speed", "0", "--scenario")
 
 
@@ -64,22 +61,6 @@ def screen(sandbox: Announced, tmp_path: Path) -> Iterator[Screen]:
     opened = Screen(sandbox, folder=tmp_path)
     yield opened
     opened.close()
-
-
-def test_a_pause_by_keys_is_asked_carried_out_and_shown(sandbox: Announced, screen: Screen) -> None:
-    name = next(one for one, status in sandbox.sequences().items() if status == "active")
-    screen.until("DOMAINS")
-    screen.press("2")
-    screen.until(re.escape(name))
-    screen.until("STATUS|Status")
-    screen.press("p")
-    screen.until(f"Pause {re.escape(name)}")
-    assert sandbox.sequences()[name] == "active"
-    screen.press("y")
-    screen.until(f"‖ paused +{re.escape(name)}")
-    assert sandbox.sequences()[name] == "paused"
-    screen.press("u")
-    screen.until(f"► active +{re.escape(name)}")
 
 
 def test_a_service_that_drops_every_connection_is_shown_until_it_recovers(

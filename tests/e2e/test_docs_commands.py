@@ -13,7 +13,6 @@ from tests.kit.fixtures import account, no_idle_waiting, shell
 
 __all__ = ["account", "no_idle_waiting", "shell"]
 
-pytestmark = pytest.mark.e2e
 PROGRAMS_THAT_READ = {"completion", "manifest"}
 
 

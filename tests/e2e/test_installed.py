@@ -19,8 +19,6 @@ from bot.telemetry.build import read_commit
 from tests.e2e.conftest import ROOT, announced, headless_demo
 from tests.kit.processes import running
 
-pytestmark = pytest.mark.e2e
-
 CLIENT_SCRIPT = """
 import asyncio, os
 from outreach_ops import NotFound, OutreachClient

@@ -8,8 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.e2e.terminals import Terminals
 
 PROGRAM = """
@@ -57,7 +55,6 @@ def environment(**more: str) -> dict[str, str]:
     return plain | {"TERM": "xterm-256color", "PYTHONPATH": str(Path(__file__).parents[2])} | more
 
 
-@pytest.mark.e2e
 def test_a_notification_gets_through_tmux_to_the_terminal_around_it(
     terminals: Terminals, tmp_path: Path
 ) -> None:

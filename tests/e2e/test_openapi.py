@@ -14,7 +14,6 @@ import pytest
 
 from sandbox.service import Service
 
-pytestmark = pytest.mark.e2e
 LONG = ("advance", "count", "speed", "delay")
 """Dials that take minutes when they are turned far."""
 

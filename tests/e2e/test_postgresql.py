@@ -13,7 +13,7 @@ from tests.kit.fixtures import account, no_idle_waiting, shell
 
 __all__ = ["account", "no_idle_waiting", "shell"]
 
-pytestmark = [pytest.mark.e2e, pytest.mark.postgresql, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.postgresql, pytest.mark.timeout(300)]
 URL = "https://ops.example.com/webhooks/outreach"
 
 

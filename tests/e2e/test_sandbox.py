@@ -18,8 +18,6 @@ from tests.kit.docs_blocks import blocks
 from tests.kit.ports import free_port
 from tests.kit.processes import running
 
-pytestmark = pytest.mark.e2e
-
 RECEIVER = """
 import hashlib, hmac, http.server
 

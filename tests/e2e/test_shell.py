@@ -12,7 +12,7 @@ from tests.kit import Account, Shell
 from tests.kit.fixtures import account, no_idle_waiting, real_time, shell
 
 __all__ = ["account", "no_idle_waiting", "real_time", "shell"]
-pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("real_time")]
+pytestmark = pytest.mark.usefixtures("real_time")
 
 
 async def test_a_closed_pipe_is_not_a_failure(account: Account, shell: Shell) -> None:

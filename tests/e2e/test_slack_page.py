@@ -87,7 +87,7 @@ async def page(
     assert wrong == []
 
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120), pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.timeout(120), pytest.mark.asyncio(loop_scope="module")]
 
 CONFIRM = {
     "title": plain("Pause it?"),

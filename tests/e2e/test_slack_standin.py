@@ -14,7 +14,6 @@ from tests.kit import Shell
 from tests.kit.fixtures import no_idle_waiting, real_time, shell
 
 __all__ = ["no_idle_waiting", "real_time", "shell"]
-pytestmark = pytest.mark.e2e
 
 MANIFEST = """
 display_information: {name: Deployer}

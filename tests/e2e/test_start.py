@@ -5,9 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-
-pytestmark = pytest.mark.e2e
 SLOW = {"sqlalchemy", "httpx", "structlog", "dns", "alembic", "psycopg", "apscheduler", "slack_sdk"}
 
 

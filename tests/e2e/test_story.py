@@ -14,7 +14,7 @@ import pytest
 from cli.demo import ACCOUNT, SCENARIO, Story, Verifier, set_up
 from tests.kit.waiting import until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 
 SEQUENCE = "Fintech ops leaders"

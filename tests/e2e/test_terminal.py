@@ -63,7 +63,6 @@ def seconds_until_exit(child: int, seconds: float) -> float | None:
     return None
 
 
-@pytest.mark.e2e
 def test_a_dashboard_whose_terminal_is_gone_ends(terminals: Terminals, tmp_path: Path) -> None:
     child, terminal = spawn(terminals, tmp_path)
     read_until(terminal, b"OUTREACH")
@@ -79,7 +78,6 @@ def stop_reading(terminal: int) -> None:
     time.sleep(2)
 
 
-@pytest.mark.e2e
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("program", [START, DEMO], ids=["dashboard", "demo"])
 @pytest.mark.parametrize("way", ["told to end", "terminal closed"])
@@ -98,7 +96,6 @@ def test_a_terminal_that_takes_no_output_keeps_no_process(
     assert left_of(family) == []
 
 
-@pytest.mark.e2e
 def test_q_leaves_and_nothing_is_written_to_the_screen_by_a_log(terminals: Terminals, tmp_path: Path) -> None:
     child, terminal = spawn(terminals, tmp_path)
     read_until(terminal, b"INBOXES")

@@ -44,7 +44,6 @@ async def wait_for_packet(viewer: aiohttp.ClientWebSocketResponse, kind: str) ->
                 return str(packet[1])
 
 
-@pytest.mark.e2e
 async def test_a_viewer_exports_into_its_browser_and_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

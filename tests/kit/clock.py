@@ -35,10 +35,6 @@ class ProcessClock:
         self._traveller: time_machine.Traveller | None = None
         self._moved = False
 
-    @property
-    def is_fixed(self) -> bool:
-        return self._travel is not None
-
     def fix(self, now: datetime = NOW, *, goes_on: bool = True) -> None:
         """Put the process to a moment: to `NOW` before each test, or back to it after a test has moved the clock."""
         if self._moved or now != NOW or not goes_on:

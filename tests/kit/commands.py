@@ -89,10 +89,6 @@ class Said(Card):
     def refused(self) -> bool:
         return bool(self.result.problem)
 
-    @property
-    def unchanged(self) -> bool:
-        return not self.result.changed
-
 
 def said(done: Result | Question) -> Said:
     """An answer, or the question with its choices as buttons."""
