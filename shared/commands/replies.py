@@ -168,7 +168,7 @@ async def _away(arguments: Away, context: CommandContext) -> Result:
     shown = f"until {context.show(until)}" if until else "until they are back"
     text = ("Others in the rota get the turns. `back` ends it.",)
     card = Card(f"@{context.actor.name} is away {shown}", text=text)
-    return Result(card, audit=f"away {shown}", until=until)
+    return Result(card, audit=f"away {shown}")
 
 
 async def _back(_: Back, context: CommandContext) -> Result:

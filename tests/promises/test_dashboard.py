@@ -176,7 +176,11 @@ async def test_replies_that_cannot_be_worked_on_say_why_and_what_a_lead_wrote_do
 
 
 KNOWN = '[dashboard]\nslack_user = "U0ANN00001"\n'
-REFUSED = (("", "Read-only: "), (f"{KNOWN}read_only = true\n", "Read-only: This dashboard is read-only."))
+REFUSED = (
+    ("", "Read-only: "),
+    (f"{KNOWN}read_only = true\n", "Read-only: This dashboard is read-only."),
+    ('[dashboard]\nslack_user = "U0GUS00005"\n', "Read-only: @gus may not claim replies."),
+)
 
 
 @pytest.mark.parametrize("size", [(40, 12), (80, 24)])

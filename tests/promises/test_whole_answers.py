@@ -51,6 +51,7 @@ help pause
 status
 sequences
 sequences paused
+inboxes
 inboxes unhealthy
 inboxes useacme.example
 domains
@@ -247,6 +248,8 @@ STORIES = {
         < reply.interested Zoe
         replies 2
         $ replies
+        assign zoe at acme
+        assign zoe ben
     """,
     "away from the office": """
         subscribe ooo
@@ -347,6 +350,8 @@ STORIES = {
         whoami
         doctor
         home
+        ~ + 18h
+        [Stats]
     """,
     "settings": """
         doctor
