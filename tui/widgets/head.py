@@ -69,9 +69,8 @@ class Head(ErrorBoundary, Vertical):
             if gap > 0:
                 break
         if gap < 1:
-            room = width - width_of([*left, *right]) - 1
-            mode, gap = fit(mode, max(0, room)) if mode else [], 1
-        end = Words((*mode, (" " * max(1, gap), Ink.TEXT), *right))
+            mode, gap = fit(mode, width - width_of([*left, *right]) - 1), 1
+        end = Words((*mode, (" " * gap, Ink.TEXT), *right))
         self.top.set(Lines((*links, end), is_row=True))
 
     def _path(self, names: Sequence[str], room: int) -> list[Words]:

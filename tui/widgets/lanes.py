@@ -13,11 +13,10 @@ from tui.theme.words import Words
 from tui.widgets.table import Panel
 from tui.widgets.text import TextLine
 
-MOST_CELLS = 500
 LANES = (
     Column(SIGN, "", 1, sign_of),
     Column("domain", "Domain", 22, text_of(lambda x: x.key, Ink.STRONG), least=14),
-    Column("lane", "", 10, lambda x, width: x.bar(min(width, MOST_CELLS)), grow=1),
+    Column("lane", "", 10, lambda x, width: x.bar(width), grow=1),
     Column("now", "Stands", 18, lambda x, _: x.now, rank=1),
 )
 
