@@ -217,6 +217,11 @@ async def test_the_page_of_a_sequence_lists_its_own_changes_and_no_others(
     await screen.press("escape", "up", "enter")
     await screen.until(f"› {first}")
     assert CHANGE.search(await screen.until("  paused (as noticed)"))
+    # What isn't of one domain has a lane, but no page.
+    await screen.press("4")
+    await screen.until("?  workspace")
+    await screen.press("enter")
+    assert "› Incidents  " in screen.text
 
 
 CHANGE = re.compile(r"\d\d:\d\d  paused")
