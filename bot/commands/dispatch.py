@@ -569,7 +569,7 @@ async def list_replies(asked: Replies, context: CommandContext, cards: CardSetti
     if not asked.mine:
         pages, own = -(-count // PAGE), context.workspace.name if cards.several else ""
         page = min(turned, pages)
-        then = Invocation(arguments=Replies(page=page), workspace=own or None)
+        then = invocation(Replies(page=page), workspace=own or None)
         offered = {"Previous": page - 1, "Next": page + 1}
         turns = (
             Button(label, Replies(page=other), workspace=own)

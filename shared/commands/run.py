@@ -199,7 +199,7 @@ async def open_client(
 
 
 class RunCommand(Act):
-    """Runs a command whose arguments are its whole meaning, after a face has asked about it."""
+    """Runs a command that asks nothing itself, after a face has asked about it."""
 
     arguments: Arguments
 
@@ -209,7 +209,8 @@ class RunCommand(Act):
 
     async def carry_out(self, context: CommandContext) -> Result:
         done = await COMMANDS[self.verb].run(self.arguments, context)
-        return await done.choices[0].act.carry_out(context) if isinstance(done, Question) else done
+        assert isinstance(done, Result)
+        return done
 
 
 async def run(asked: Invocation, context: CommandContext) -> Result | Question:
@@ -221,11 +222,11 @@ async def run(asked: Invocation, context: CommandContext) -> Result | Question:
     own = context.workspace.name
     if asked.workspace and asked.workspace.casefold() != own.casefold():
         raise UnknownWorkspace(asked.workspace, known=[own])
-    command, line = asked.command, asked.line or asked.command.name
+    command, line = asked.command, asked.line
     if context.asks_always and asked.changes and not command.asks:
-        card = warning(f"{command.summary}?", asked.line)
+        card = warning(f"{command.summary}?", line)
         choice = Choice(command.name.capitalize(), RunCommand(arguments=asked.arguments))
-        return Question(card=card, choices=(choice,), line=asked.line)
+        return Question(card=card, choices=(choice,), line=line)
     doing = command.run(asked.arguments, context)
     # What changes something without asking is never cut off: it may have been carried out.
     if command.asks or not asked.changes:

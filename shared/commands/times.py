@@ -84,7 +84,7 @@ def read_moment(words: Sequence[str]) -> tuple[Moment, int] | None:
 
 
 def _moment(words: list[str]) -> Moment | None:
-    if words[-1] in {"am", "pm"} and words[1:]:
+    if words[-1] in {"am", "pm"}:
         words = [*words[:-2], "".join(words[-2:])]
     not_today = NEXT in words
     words = [word for word in words if word not in _FILLERS]
