@@ -24,7 +24,7 @@ from tests.kit.clock import CLOCK
 from tests.kit.databases import compile_once
 from tests.kit.network_log import Guard
 
-pytest_plugins = ["tests.kit.properties"]
+pytest_plugins = ["tests.kit.properties", "tests.kit.fixtures"]
 
 # httpcore looks for it at each request, and finding that it isn't installed takes longer than the rest of the request.
 sys.modules.setdefault("sniffio", None)  # type: ignore[arg-type]  # Python's own way to say that there is none

@@ -11,11 +11,8 @@ from shared import commands
 from shared.assistants.session import read_call, tools
 from shared.commands.base import discover
 from tests.kit import Account, Shell, Team
-from tests.kit.fixtures import account, no_idle_waiting, screen, shell, team
 from tests.kit.screen import Screen
 from tools import docs_pages
-
-__all__ = ["account", "no_idle_waiting", "screen", "shell", "team"]
 
 SOURCE = '''
 """`weather`: says how it is."""

@@ -9,9 +9,6 @@ from cli.programs import PROGRAMS
 from shared.commands import COMMANDS
 from tests.kit import Account, Shell
 from tests.kit.docs_blocks import shell_lines
-from tests.kit.fixtures import account, no_idle_waiting, shell
-
-__all__ = ["account", "no_idle_waiting", "shell"]
 
 PROGRAMS_THAT_READ = {"completion", "manifest"}
 

@@ -15,9 +15,7 @@ import pytest
 
 from tests.e2e.conftest import PROGRAM, ROOT
 from tests.kit import Account, Shell
-from tests.kit.fixtures import account, no_idle_waiting, real_time, shell
 
-__all__ = ["account", "no_idle_waiting", "real_time", "shell"]
 pytestmark = pytest.mark.usefixtures("real_time")
 
 COMMAND = (*PROGRAM, "mcp")

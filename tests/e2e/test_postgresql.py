@@ -9,9 +9,6 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from tests.kit import Account, Shell
-from tests.kit.fixtures import account, no_idle_waiting, shell
-
-__all__ = ["account", "no_idle_waiting", "shell"]
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.timeout(300)]
 URL = "https://ops.example.com/webhooks/outreach"

@@ -9,9 +9,7 @@ import pty
 import pytest
 
 from tests.kit import Account, Shell
-from tests.kit.fixtures import account, no_idle_waiting, real_time, shell
 
-__all__ = ["account", "no_idle_waiting", "real_time", "shell"]
 pytestmark = pytest.mark.usefixtures("real_time")
 
 

@@ -11,9 +11,6 @@ import pytest
 from aiohttp import web
 
 from tests.kit import Shell
-from tests.kit.fixtures import no_idle_waiting, real_time, shell
-
-__all__ = ["no_idle_waiting", "real_time", "shell"]
 
 MANIFEST = """
 display_information: {name: Deployer}

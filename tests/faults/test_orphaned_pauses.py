@@ -13,11 +13,9 @@ from sandbox.slack import seed
 from shared.records.records import Timer
 from shared.store.db.schema import jobs
 from tests.kit.clock import moment
-from tests.kit.fixtures import account
 from tests.kit.service import Account
 from tests.kit.team import HASTE, Installation, installed
 
-__all__ = ["account"]
 NAME = "Manufacturing DACH"
 
 

@@ -32,10 +32,7 @@ from shared.commands.base import Question, Result
 from shared.commands.run import CommandContext, run
 from shared.settings import Settings, load
 from tests.kit import Account
-from tests.kit.fixtures import account, no_idle_waiting
 from tests.pure.assistants.test_quoting import unquoted
-
-__all__ = ["account", "no_idle_waiting"]
 
 
 @dataclass

@@ -13,9 +13,6 @@ from argcomplete.finders import CompletionFinder
 from cli.commands import completion
 from cli.line import words as every_word
 from tests.kit import Shell
-from tests.kit.fixtures import no_idle_waiting, shell
-
-__all__ = ["no_idle_waiting", "shell"]
 
 
 class Finder(CompletionFinder):
