@@ -147,7 +147,6 @@ class DashboardServer(Server):
             await self._process_messages(opened, viewer)
         except (AssertionError, AttributeError, LookupError, TypeError, ValueError):
             logger.info("a browser sent a message that can't be read, so its viewer ends")
-            await opened.close()
         finally:
             self._open.discard(opened)
             await viewer.end()
@@ -173,11 +172,10 @@ class _Viewer(AppService):
         except (TimeoutError, OSError):
             logger.warning("a viewer ended with an error")
         finally:
-            if process and process.returncode is None:
+            if process:
                 with contextlib.suppress(ProcessLookupError):
                     process.kill()
-        if process:
-            await process.wait()
+                await process.wait()
 
 
 def _parts(address: str) -> SplitResult:
