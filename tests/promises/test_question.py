@@ -70,6 +70,7 @@ async def test_a_no_changes_nothing(team: Team) -> None:
     await team.click(question, "Cancel")
     await team.ask("status")
     assert await statuses(team) == before
+    assert question.title not in [one.title for one in await team.messages()], "nobody can answer it"
 
 
 async def test_only_who_asked_can_say_yes(team: Team) -> None:
