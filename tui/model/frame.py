@@ -28,7 +28,7 @@ from tui.theme.palette import SEEN, STOPPED, TONE_INK, Ink
 from tui.theme.words import Piece, Words, clock, width_of
 
 NAMED_CAUSES = 2
-TIMELESS = frozenset({"troubles", "conditions", "alarm_of", "domain_lines"})
+TIMELESS = frozenset({"troubles", "conditions", "alarms_on", "domain_lines"})
 """Properties that a frame works out once, and that are the same all day."""
 
 
@@ -40,6 +40,7 @@ class DomainLine:
     state: str
     cause: str
     since: str
+    started_at: datetime | None
     is_acknowledged: bool
     thresholds: Thresholds
 
@@ -131,7 +132,7 @@ class Frame:
         return tuple(self._dated(condition) for condition in self.board.conditions)
 
     def _dated(self, condition: Condition) -> Condition:
-        alarm = self.alarm_of.get(condition.where)
+        alarm = self.alarms_on.get(condition.key)
         if condition.since or alarm is None or alarm.condition.kind != condition.kind:
             return condition
         return alarm.condition
@@ -147,9 +148,9 @@ class Frame:
         return self.conditions.get("")
 
     @cached_property
-    def alarm_of(self) -> Mapping[str, Alarm]:
-        """Alarms that are on, by what they are about."""
-        return {alarm.condition.where: alarm for alarm in self.alarms if alarm.is_on}
+    def alarms_on(self) -> Mapping[str, Alarm]:
+        """Alarms that are on, by their key: a domain may have one of its own and those of guardrails."""
+        return {alarm.key: alarm for alarm in self.alarms if alarm.is_on}
 
     @property
     def new_alarms(self) -> int:
@@ -176,13 +177,15 @@ class Frame:
         return tuple(self._line_of(domain) for domain in self.board.verdict.domains)
 
     def _line_of(self, domain: DomainHealth) -> DomainLine:
-        alarm, state = self.alarm_of.get(domain.domain), _state_of(domain)
+        alarms = [alarm for alarm in self.alarms_on.values() if alarm.where == domain.domain]
+        state, trouble = _state_of(domain), self.conditions.get(domain.domain)
         return DomainLine(
             domain=domain,
             state=state,
             cause=self._cause_of(domain, state) if domain.tone is not Tone.GOOD else "",
-            since=self.since_of(self.conditions.get(domain.domain)),
-            is_acknowledged=alarm is not None and not alarm.is_new,
+            since=self.since_of(trouble),
+            started_at=trouble.since if trouble else None,
+            is_acknowledged=bool(alarms) and not any(alarm.is_new for alarm in alarms),
             thresholds=self.board.thresholds,
         )
 
@@ -309,6 +312,10 @@ def _since(line: DomainLine, width: int) -> Sequence[Piece]:
     return ((since, Ink.MUTED),)
 
 
+def _start(line: DomainLine) -> float:
+    return line.started_at.timestamp() if line.started_at else float("inf")
+
+
 DOMAINS = (
     Column(SIGN, "", 1, _sign),
     text_column("domain", "Domain", 20, lambda x: x.key, Ink.STRONG, least=14, grow=1),
@@ -316,7 +323,7 @@ DOMAINS = (
         "state", "State", 10, lambda x, _: ((x.state, TONE_INK[x.tone]),), least=9, sort=lambda x: x.state
     ),
     Column("cause", "Cause", 22, _cause, least=10, sort=lambda x: x.cause, grow=3),
-    Column("since", "Since", 12, _since, least=6, sort=lambda x: x.since),
+    Column("since", "Since", 12, _since, least=6, sort=_start),
     Column(
         "lowest",
         "Lowest",

@@ -8,12 +8,14 @@ from datetime import timedelta
 
 from shared.domain.snapshot import RATE_LIMITED, REJECTED, UNREADABLE, Reading, Snapshot
 from shared.domain.workspace_verdict import SERVICE
+from shared.records.guardrails import Incident
 from shared.records.records import DomainPast, DomainPause
 from tests.kit.snapshots import NOW, account, failing, tick_of
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.alarms import since_words
 from tui.model.board import DomainFacts
-from tui.model.frame import Frame
+from tui.model.columns import Arrangement
+from tui.model.frame import DOMAINS, Frame
 from tui.model.happened import Mark, MarkKind
 
 MINUTE = timedelta(minutes=1)
@@ -121,6 +123,22 @@ def test_what_comes_back_after_a_while_begins_anew_without_a_history() -> None:
     # A flicker doesn't end it.
     frame = followed([(0, resting(ONE)), (10, resting(minutes=10)), (10.4, resting(ONE, minutes=10.4))])
     assert frame.domain_lines[0].since == "before 14:32"
+
+
+def test_the_guardrail_of_a_domain_hides_neither_its_own_alarm_nor_its_start() -> None:
+    state, at = WorkspaceState(workspace="acme"), (NOW + MINUTE).timestamp()
+    fired = Incident(
+        workspace="acme", rule="many", sentence="", action="", subject=ONE, label=ONE, note="", domain=ONE,
+        id=1, began_at=at, held_at=at,
+    )  # fmt: skip
+    seen(state, resting(OTHER), minutes=0)
+    seen(state, replace(resting(ONE, OTHER, minutes=1), firings=(fired,)), minutes=1)
+    state.acknowledge(None, now=NOW)
+    lines = {line.key: line for line in state.frame(now=NOW).domain_lines}
+    assert [lines[name].is_acknowledged for name in (ONE, OTHER)] == [True, True]
+    assert [lines[name].since for name in (ONE, OTHER)] == ["14:33", "before 14:32"]
+    in_order = Arrangement(order="since").of([*lines.values()], DOMAINS)
+    assert [line.key for line in in_order][:2] == [OTHER, ONE], "by the time, not by its words"
 
 
 def test_the_newest_changes_come_first_and_the_oldest_are_dropped() -> None:
