@@ -198,8 +198,8 @@ async def test_the_card_of_a_paused_domain_says_when_it_sends_again_and_is_well(
     assert "daily limits start small" in (await team.changed(card, f"{DOMAIN} is sending again")).shown
     await stand("active", 95)
     assert "It recovered after" in (await team.changed(card, f"{DOMAIN} has recovered")).shown
-    assert "lowest health 95" in (await team.in_thread(card, f"{DOMAIN} has recovered")).shown
-    assert "Acknowledge" not in (await team.changed(reminder, "It has recovered.")).buttons
+    assert f"{DOMAIN} has recovered" in (await team.in_thread(card, "lowest health 95")).shown
+    assert "Acknowledge" not in (await team.changed(reminder, f"{DOMAIN} has recovered")).buttons
     assert "Recovered" in (await team.ask(f"domain {DOMAIN}")).shown
 
 

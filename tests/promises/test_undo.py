@@ -66,6 +66,7 @@ async def test_a_message_that_was_overtaken_says_nothing_of_its_own_end(team: Te
     await team.ask(f'pause "{NAME}" for 2h')
     question = await team.ask(f'pause "{NAME}"')
     await team.click(question, "Pause until resumed")
+    await team.message("no longer resumes")
     (told,) = [one for one in await team.settled() if "no longer resumes" in one.shown]
     await team.ask(f'resume "{NAME}"', user="ben")
     assert "no longer resumes" not in (await team.changed(told, "is sending again")).shown
