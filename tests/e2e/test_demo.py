@@ -188,3 +188,13 @@ def test_quitting_leaves_no_process_behind(terminal: Terminal) -> None:
     assert len(family) >= 3, "the demo, the sandbox and the bot"
     terminal.press("q")
     assert left_of(family) == []
+
+
+def test_a_terminal_that_is_taken_away_ends_the_demo(tmp_path: Path) -> None:
+    terminal = Terminal(shlex.join([*PROGRAM, "demo"]), folder=tmp_path)
+    try:
+        terminal.until("acme-mail.example +healthy")
+        family = [psutil.Process(terminal.pid), *psutil.Process(terminal.pid).children(recursive=True)]
+    finally:
+        terminal.close()
+    assert left_of(family) == []
