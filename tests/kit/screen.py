@@ -167,12 +167,13 @@ class Screen:
         endless = {"replies", "permission"}
         with app._context():  # a pause draws what is due
             while True:
+                await self._pilot.pause(0.02)
+                # Asked after the pause: in it a key may have begun a reading.
                 # A dialog is opened by a worker, which then waits for the answer.
                 asks = {"acts", "commands"} if isinstance(app.screen, ModalScreen) else set[str]()
                 is_working = any(
                     not one.is_finished for one in app.workers if one.group not in endless | asks
                 )
-                await self._pilot.pause(0.02)
                 if is_working or self._reads_soon() or self._is_busy() or "Loading…" in (now := self.text):
                     continue
                 if now == before:
