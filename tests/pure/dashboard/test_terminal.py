@@ -159,18 +159,20 @@ async def test_a_lost_terminal_and_a_signal_end_the_dashboard(
 
 
 async def test_without_a_terminal_nothing_is_watched_and_an_ignored_signal_stays_so(pipe: list[int]) -> None:
+    await until(lambda: not is_watched())  # by the thread of another test
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         async with exit_when_terminal_gone(pytest.fail, descriptor=pipe[0]):
-            assert WATCH not in {one.name for one in threading.enumerate()}
+            assert not is_watched()
         async with exit_when_terminal_gone(pytest.fail, descriptor=pipe[0], is_lost=is_hung_up):
-            assert WATCH in {one.name for one in threading.enumerate()}
+            assert is_watched()
             assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
 
 
-WATCH = "dashboard-terminal-watch"
+def is_watched() -> bool:
+    return "dashboard-terminal-watch" in {one.name for one in threading.enumerate()}
 
 
 async def test_what_does_not_end_in_time_is_ended_the_hard_way(monkeypatch: pytest.MonkeyPatch) -> None:
