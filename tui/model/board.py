@@ -37,6 +37,7 @@ LABELS = {"Sends": "sends", "Replies": "replies", "Positive": "positive_replies"
 class Figure:
     """A number of the account: 30 days, today, its share of the sends, and its change."""
 
+    metric: str
     label: str
     value: int | None
     today: int | None
@@ -284,6 +285,7 @@ def _figures(snapshot: Snapshot) -> tuple[Figure, ...]:
         full[name] = None if whole is None or part is None else whole - part
     return tuple(
         Figure(
+            metric=name,
             label=label,
             value=getattr(now, name),
             today=getattr(today, name),

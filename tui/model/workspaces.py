@@ -39,8 +39,8 @@ class WorkspaceLine:
     def words(self) -> str:
         return f"{self.key} {self.frame.headline.text}"
 
-    def figure(self, label: str) -> Figure:
-        return next(figure for figure in self.frame.board.figures if figure.label == label)
+    def figure(self, metric: str) -> Figure:
+        return next(figure for figure in self.frame.board.figures if figure.metric == metric)
 
 
 def _verdict(line: WorkspaceLine, width: int) -> Sequence[Piece]:
@@ -54,24 +54,24 @@ def _age(line: WorkspaceLine, _: int) -> Sequence[Piece]:
     return ((sign + line.frame.age("inboxes"), Ink.WARN if is_late else Ink.MUTED),)
 
 
-def _figure(title: str) -> Column:
-    return number(title.lower(), title, lambda x: x.figure(title).value, width=9, rank=2, ink=Ink.STRONG)
+def _figure(title: str, metric: str) -> Column:
+    return number(metric, title, lambda line: line.figure(metric).value, width=9, rank=2, ink=Ink.STRONG)
 
 
 WORKSPACES = (
     Column(SIGN, "", 1, sign_of),
     text_column("workspace", "Workspace", 16, lambda x: x.key, Ink.STRONG, least=10),
     Column("verdict", "Verdict", 40, _verdict, least=20, sort=lambda x: RANK[x.tone], grow=1),
-    _figure("Sends"),
-    _figure("Replies"),
+    _figure("Sends", "sends"),
+    _figure("Replies", "replies"),
     Column(
         "reply-rate",
         "Reply rate",
         11,
-        text_of(lambda x: x.figure("Replies").rate or UNKNOWN, Ink.MUTED),
+        text_of(lambda x: x.figure("replies").rate or UNKNOWN, Ink.MUTED),
         right=True,
         rank=3,
     ),
-    _figure("Meetings"),
+    _figure("Meetings", "meetings"),
     Column("read", "Read", 22, _age, least=12, rank=1),
 )
