@@ -61,7 +61,8 @@ async def serve(
     listening = socket.create_server((HOST, port))
     port = listening.getsockname()[1]
     server = DashboardServer(f"exec {shlex.join(command)}", port=port, hosts=hosts)
-    runner = web.AppRunner(await server.application(), access_log=None)
+    # What is cancelled while a viewer ends would leave it running, so there is time for the hard way, too.
+    runner = web.AppRunner(await server.application(), access_log=None, shutdown_timeout=3 * END_SECONDS)
     await runner.setup()
     try:
         await web.SockSite(runner, listening).start()
