@@ -142,6 +142,15 @@ class InChannel(Arguments):
 
     channel: str = HERE
 
+    @classmethod
+    def read(cls, words: Words) -> Self:
+        channel, words = take_channel(words)
+        none_left(words)
+        return cls(channel=channel)
+
+    def write(self) -> Iterable[str]:
+        return (mention_channel(self.channel),) if self.channel else ()
+
 
 def need_channel(arguments: InChannel, context: CommandContext) -> str:
     """The channel that is named, or the one in which the command is given; raises `ArgumentError` where there is none."""
@@ -150,16 +159,15 @@ def need_channel(arguments: InChannel, context: CommandContext) -> str:
     raise ArgumentError("Which channel?", hint=NO_CHANNEL)
 
 
-def read_channel(word: Word) -> str | None:
-    if word.is_one_of("here"):
-        return HERE
-    # A shell needs the quotes around `#sales`, where it would begin a comment; whoever copies a line has them.
-    is_text = word.key or (word.quoted and not word.text.startswith("#"))
-    return None if is_text else parse_channel(word.text)
-
-
-def write_channel(channel: str) -> tuple[str, ...]:
-    return (mention_channel(channel),) if channel else ()
+def take_channel(words: Words) -> tuple[str, Words]:
+    """The first channel that the words name, or `HERE`; and the other words."""
+    for at, word in enumerate(words):
+        # A shell needs the quotes around `#sales`, where it would begin a comment; whoever copies a line has them.
+        is_text = word.key or (word.quoted and not word.text.startswith("#"))
+        channel = None if is_text else parse_channel(word.text)
+        if channel or word.is_one_of("here"):
+            return channel or HERE, (*words[:at], *words[at + 1 :])
+    return HERE, words
 
 
 def mention_channel(channel: str) -> str:

@@ -104,9 +104,9 @@ async def run(name: str, context: CommandContext) -> Result:
 
 async def _look_up(name: str, context: CommandContext) -> DomainReport | None:
     """Its DNS at once, for who asks before the bot has checked it; None where it isn't checked, or not in time."""
-    settings = context.settings.dns if context.settings else None
+    settings = context.settings.dns
     # Whoever turned the checks off doesn't want the names of domains in queries.
-    if settings is None or not settings.enabled:
+    if not settings.enabled:
         return None
     lookup = Lookup(resolvers_of(settings.resolvers) or system_resolvers(), selectors=settings.selectors)
     try:
@@ -229,7 +229,7 @@ def _from_records(page: Page, paused: Collection[str], context: CommandContext) 
         if week.known_from > page.now - WEEK:
             text += f"; known for {show_span(page.now - week.known_from)} only"
         yield Fact(bounces, text, tone=Tone.BAD if page.bounces_much else Tone.INFO)
-    if context.settings and not context.settings.dns.enabled:
+    if not context.settings.dns.enabled:
         yield Fact("DNS", "off: [dns] enabled = false in the settings", tone=Tone.UNKNOWN)
     else:
         yield from dns_facts(page.report, now=page.now, zone=context.zone)

@@ -274,7 +274,7 @@ async def _lead(arguments: Lead, context: CommandContext) -> Result:
         }
         facts += [Fact(label, value) for label, value in told.items() if value]
         facts.append(when("Replied", reply.received))
-    if context.settings and context.actor.face == "slack":  # faces that can lead to a page
+    if context.actor.face == "slack":  # faces that can lead to a page
         links["Open in CRM"] = lead_link(context.settings.links.lead, email)
     buttons = [Button(label, url=url) for label, url in links.items() if url]
     title, tone = who, Tone.UNKNOWN

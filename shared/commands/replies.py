@@ -179,8 +179,8 @@ async def _back(_: Back, context: CommandContext) -> Result:
 
 
 def has_rota(context: CommandContext) -> bool:
-    """True where people take turns in a channel, as far as the settings are known."""
-    return context.settings is None or bool(context.settings.routes.rotas)
+    """True where people take turns in a channel."""
+    return bool(context.settings.routes.rotas)
 
 
 FAMILY = (

@@ -31,8 +31,7 @@ ALL_SILENT = "No rule posts, suggests or pauses anything until someone turns the
 async def run(arguments: Guard, context: CommandContext) -> Result | Question:  # noqa: PLR0911 # an act each
     """Do what was asked, or ask first."""
     workspace, name, act = context.workspace.name, arguments.name, arguments.act
-    configured = context.settings.guardrails(workspace) if context.settings else {}
-    rules = catalog(configured, await context.records.guardrails.rules(workspace))
+    rules = catalog(context.settings.guardrails(workspace), await context.records.guardrails.rules(workspace))
     if act == "add":
         return await _add(name, parse(arguments.rule), rules, context)
     # Before anything else: a misspelled name must switch nothing.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
@@ -80,6 +79,7 @@ async def take_as_is(channel: str) -> Place:
 class CommandContext:
     """The context in which a person's or a timer's command runs. `now` gives aware times in UTC."""
 
+    settings: Settings
     workspace: Workspace
     client: OutreachClient
     actor: Actor
@@ -98,8 +98,6 @@ class CommandContext:
     """The person's role, as it is shown: whoever sits at the machine may do everything; Slack says who its people are."""
     allows: Callable[[Command], bool] = lambda _command: True
     """Says if the person may use a command here."""
-    settings: Settings | None = None
-    """The settings of all workspaces; None: nothing is known beside this one."""
     problems: Callable[[], Sequence[str]] = tuple
     """The running bot's own current problems."""
     zone: tzinfo = UTC
@@ -324,10 +322,10 @@ async def _recorded(
 
 def _in_workspace(card: Card, context: CommandContext) -> Card:
     """The card with its workspace, where there are several."""
-    own, all_known = context.workspace.name, context.settings.workspaces if context.settings else ()
-    if len(all_known) > 1:
+    own, is_one = context.workspace.name, len(context.settings.workspaces) == 1
+    if not is_one:
         card = replace(card, footer=" · ".join(filter(None, (f"Workspace {own}", card.footer))))
-    return card if own == DEFAULT and len(all_known) < 2 else with_workspace(card, workspace=own)
+    return card if own == DEFAULT and is_one else with_workspace(card, workspace=own)
 
 
 def with_workspace(card: Card, *, workspace: str) -> Card:
@@ -343,8 +341,6 @@ def with_workspace(card: Card, *, workspace: str) -> Card:
 
 # A question as text, for a face that keeps it until it is answered.
 
-ROOT = __name__.partition(".commands.")[0]
-"""The package in which acts are looked for."""
 _adapter = cache(TypeAdapter[Any])
 
 
@@ -353,25 +349,22 @@ def write_question(question: Question) -> str:
     choices = []
     for choice in question.choices:
         kind = type(choice.act)
-        name = f"{kind.__module__.removeprefix(ROOT)}:{kind.__name__}"
-        choices.append({"act": name, "data": _adapter(kind).dump_python(choice.act, mode="json")})
+        data = _adapter(kind).dump_python(choice.act, mode="json")
+        choices.append({"act": kind.__name__, "data": data})
     return json.dumps({"line": question.line, "choices": choices}, ensure_ascii=False)
 
 
 def read_question(text: str) -> tuple[str, tuple[Act, ...]]:
     """The command and the acts of a question that was written. Raises ValueError for another version's."""
+    from shared.commands import rules  # noqa: F401 # late: it takes a while, and has acts of its own
+
     kept = json.loads(text)
-    return kept["line"], tuple(_read_act(one["act"], one["data"]) for one in kept["choices"])
-
-
-def _read_act(named: str, data: Any) -> Act:
-    module, _, name = named.partition(":")
-    try:
-        kind = getattr(importlib.import_module(ROOT + module), name)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"unknown act {named}") from error
-    # The text comes from the database: it may name no other class.
-    if not issubclass(kind, Act):
-        raise ValueError(f"{named} is not an act")  # noqa: TRY004 # of what was kept
-    act: Act = _adapter(kind).validate_python(data)
-    return act
+    # The text comes from the database: it may name no other class. Older versions wrote its module, too.
+    kinds = {kind.__name__: kind for kind in Act.__subclasses__()}
+    acts = []
+    for one in kept["choices"]:
+        kind = kinds.get(one["act"].rpartition(":")[2])
+        if kind is None:
+            raise ValueError(f"unknown act {one['act']}")
+        acts.append(_adapter(kind).validate_python(one["data"]))
+    return kept["line"], tuple(acts)

@@ -119,7 +119,7 @@ def _dns(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) -> 
     """The DNS problems of the domains; none where it isn't checked, or the domains are unknown."""
     from shared.domain.dns_facts import dns_overview, in_dns
 
-    if seen.inboxes.value is None or (context.settings and not context.settings.dns.enabled):
+    if seen.inboxes.value is None or not context.settings.dns.enabled:
         return ()
     if seen.dns.value is None:
         return (seen.dns.unknown("DNS"),)
@@ -173,7 +173,7 @@ def _alerts(seen: Overview, context: CommandContext) -> Iterator[Fact]:
     if refused:  # for good, with Slack's own word
         text = ", ".join(f"{show_number(count, 'message')} ({error})" for error, count in refused.items())
         yield Fact("Refused by Slack", text, tone=Tone.BAD)
-    if context.settings and (orphaned := known.orphaned_timers(context.settings.workspaces)):
+    if orphaned := known.orphaned_timers(context.settings.workspaces):
         names = ", ".join(f"{show_number(count, 'pause')} in {name}" for name, count in orphaned.items())
         text = f"{names}: not in the settings, so they won't resume. Add the workspace again, or resume them yourself."
         yield Fact("Timed pauses of unknown workspaces", text, tone=Tone.WARN)

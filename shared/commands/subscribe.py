@@ -25,10 +25,9 @@ from shared.commands.base import (
     mention_channel,
     need_channel,
     none_left,
-    read_channel,
     read_part,
     refusal,
-    write_channel,
+    take_channel,
 )
 from shared.commands.inboxes import UNHEALTHY, Inboxes, need_inboxes
 from shared.commands.replies import LATE_SECONDS, UNCLAIMED, Replies, unclaimed_fact
@@ -46,14 +45,6 @@ if TYPE_CHECKING:
     from shared.settings import Settings, Workspace
 
 MOST_BUTTONS = 5
-
-
-def take_channel(words: Words) -> tuple[str, Words]:
-    """The first channel that the words name, or `HERE`; and the other words."""
-    for at, word in enumerate(words):
-        if (channel := read_channel(word)) is not None:
-            return channel, (*words[:at], *words[at + 1 :])
-    return HERE, words
 
 
 class EventsInChannel(InChannel):
@@ -88,7 +79,7 @@ class EventsInChannel(InChannel):
         yield ", ".join(map(word_of, self.events))
         filters = {"sequence": self.sequence, "inbox" if "@" in self.inbox else "domain": self.inbox}
         yield from (f"{key}={quote(value)}" for key, value in filters.items() if value)
-        yield from write_channel(self.channel)
+        yield from super().write()
         if self.condensed:
             yield "condensed"
 
@@ -109,15 +100,6 @@ class Subscriptions(InChannel):
     """`subscriptions [here|#channel]`."""
 
     verb = "subscriptions"
-
-    @classmethod
-    def read(cls, words: Words) -> Self:
-        channel, words = take_channel(words)
-        none_left(words)
-        return cls(channel=channel)
-
-    def write(self) -> Iterable[str]:
-        return write_channel(self.channel)
 
 
 _WORDS = tuple(map(word_of, EVENTS))
@@ -173,30 +155,25 @@ def _filter(*names: str) -> str:
 async def list_sources(context: CommandContext, channel: str) -> Sequence[Line]:
     """All of a channel's subscriptions, in all workspaces. Raises `RecordsUnavailable`."""
     lines: list[Line] = []
-    for workspace in list_workspaces(context):
+    for workspace in context.settings.workspaces.values():
         typed = await context.records.subscriptions(workspace.name, channel)
         lines += (Line(workspace=workspace.name, subscription=one) for one in typed)
         lines += _from_settings(workspace, channel, context.settings)
     return lines
 
 
-def list_workspaces(context: CommandContext) -> Sequence[Workspace]:
-    return tuple(context.settings.workspaces.values()) if context.settings else (context.workspace,)
-
-
-def _from_settings(workspace: Workspace, channel: str, settings: Settings | None) -> Iterable[Line]:
+def _from_settings(workspace: Workspace, channel: str, settings: Settings) -> Iterable[Line]:
     """The subscriptions by the rules of `[routes]`, and the events that an alert channel gets in any case."""
     from shared.records.records import Subscription
 
     own, place = workspace.alert_channel, "alert_channel"
-    if settings:
-        for number, rule in enumerate(settings.routes.rules, start=1):
-            if rule.channel == channel and rule.concerns(workspace.name):
-                for one in rule.subscriptions:
-                    place_of_rule = f"[[routes.rules]] no. {number}"
-                    yield Line(workspace=workspace.name, subscription=one, place=place_of_rule)
-        if not own:
-            own, place = settings.routes.fallback, "[routes] fallback"
+    for number, rule in enumerate(settings.routes.rules, start=1):
+        if rule.channel == channel and rule.concerns(workspace.name):
+            for one in rule.subscriptions:
+                place_of_rule = f"[[routes.rules]] no. {number}"
+                yield Line(workspace=workspace.name, subscription=one, place=place_of_rule)
+    if not own:
+        own, place = settings.routes.fallback, "[routes] fallback"
     for kind in POSTED_AT_ONCE if channel == own else ():
         one = Subscription(channel=channel, event=kind)
         yield Line(workspace=workspace.name, subscription=one, place=place)
@@ -209,7 +186,7 @@ async def _whole_set(title: str, context: CommandContext, channel: str, *notes: 
     """
     from shared.commands import render
 
-    lines, is_one = await list_sources(context, channel), len(list_workspaces(context)) == 1
+    lines, is_one = await list_sources(context, channel), len(context.settings.workspaces) == 1
     groups: dict[Line, list[str]] = {}  # lines that differ by their event alone are one sentence
     for line in lines:
         common = replace(line, subscription=replace(line.subscription, event=""))
@@ -245,8 +222,7 @@ async def _whole_set(title: str, context: CommandContext, channel: str, *notes: 
 
 async def _subscriptions(arguments: Subscriptions, context: CommandContext) -> Result:
     channel, notes = need_channel(arguments, context), list[str]()
-    policy = context.settings.routes.channel_policy(channel) if context.settings else None
-    if policy and (quiet := policy.quiet_hours):
+    if quiet := context.settings.routes.channel_policy(channel).quiet_hours:
         hours = f"{quiet.start:%H:%M} to {quiet.end:%H:%M} {quiet.zone}"
         notes.append(f"Quiet hours {hours}: non-urgent alerts are held, nobody is mentioned.")
     title = f"Subscriptions of {mention_channel(channel)}"
@@ -311,7 +287,7 @@ async def _unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Resul
 async def forget_if_unused(context: CommandContext, channel: str) -> None:
     """Drop the rejected messages of a channel that gets nothing any more, and clear its error."""
     records = context.records
-    digests = [await records.digest_at(one.name, channel) for one in list_workspaces(context)]
+    digests = [await records.digest_at(name, channel) for name in context.settings.workspaces]
     if not any(digests) and not await list_sources(context, channel):
         await records.give_up_channel(channel)
 
@@ -326,9 +302,10 @@ class Digest(InChannel):
     """`digest now|today|[weekdays|mon,thu] at 09:00 [ZONE]|off [here|#channel]`."""
 
     verb = "digest"
-    action: Literal["show", "now", "today", "off", "at"] = "show"
-    at: str | None = None
-    """The recurrence of `at`, as `09:00 Europe/Berlin`."""
+    action: Literal["", "now", "today", "off"] = ""
+    """Empty: it is shown, or with `at` scheduled."""
+    at: str = ""
+    """The recurrence, as `09:00 Europe/Berlin`."""
 
     @classmethod
     def read(cls, words: Words) -> Self:
@@ -339,12 +316,11 @@ class Digest(InChannel):
             if words[0].is_one_of(action):
                 none_left(words[1:])
                 return cls(action=action, channel=channel)
-        return cls(action="at", at=str(_read_recurrence(words)), channel=channel)
+        return cls(at=str(_read_recurrence(words)), channel=channel)
 
     def write(self) -> Iterable[str]:
-        action = () if self.action in {"show", "at"} else (self.action,)
-        at = ("at", *self.at.split()) if self.at else ()
-        return (*action, *at, *write_channel(self.channel))
+        at = f"at {self.at}" if self.at else self.action
+        return (*at.split(), *super().write())
 
 
 def _read_recurrence(words: Words) -> Recurrence:
@@ -395,11 +371,11 @@ async def _digest(arguments: Digest, context: CommandContext) -> Result:
 
 async def show_digests(context: CommandContext, channel: str) -> str:
     """All digests of a channel, in a sentence; it may have those of several workspaces."""
-    texts, workspaces = [], list_workspaces(context)
-    for workspace in workspaces:
-        if at := await context.records.digest_at(workspace.name, channel):
+    texts, workspaces = [], context.settings.workspaces
+    for name in workspaces:
+        if at := await context.records.digest_at(name, channel):
             following = min(one.next_after(context.now()) for one in _recurrences(at))
-            whose = f" for {workspace.name}" if workspaces[1:] else ""
+            whose = f" for {name}" if len(workspaces) > 1 else ""
             texts.append(f"{at}{whose}, next {context.show(following)}")
     return f"Digest: {'; '.join(texts)}." if texts else "No digest is scheduled."
 

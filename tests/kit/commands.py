@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, fields, replace
@@ -11,7 +12,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import httpx
-from pydantic import SecretStr
 
 from bot.delivery import Routes
 from shared.api import OutreachClient
@@ -22,7 +22,7 @@ from shared.domain.card import Button, Card
 from shared.domain.roles import INCLUDED
 from shared.records.audit import Actor, AuditEntry
 from shared.records.records import RecordsUnavailable
-from shared.settings import Workspace
+from shared.settings import load
 from shared.settings.sections import Routing
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
@@ -124,8 +124,12 @@ class CommandHarness:
 
     @property
     def context(self) -> CommandContext:
+        # Without DNS: no test asks this machine's resolvers.
+        environ = {"OUTREACH_BASE_URL": BASE, "OUTREACH_API_KEY": KEY, "OUTREACH_DNS_ENABLED": "off"}
+        settings = load(config=Path(os.devnull), environ=environ)
         return CommandContext(
-            workspace=Workspace(name="default", base_url=BASE, api_key=SecretStr(KEY)),
+            settings=settings,
+            workspace=settings.workspace(),
             client=self.client,
             actor=self.actor,
             records=self.records,
