@@ -146,7 +146,7 @@ def board_of(snapshot: Snapshot, **more: Any) -> Board:
 
 def tick_of(snapshot: Snapshot, *, beats: int = 1, changes: tuple[Mark, ...] = ()) -> Tick:
     """A tick with that snapshot."""
-    return Tick(snapshot=snapshot, board=board_of(snapshot), beats=beats, changes=changes)
+    return Tick(board=board_of(snapshot), beats=beats, changes=changes)
 
 
 def failing(

@@ -75,7 +75,7 @@ class Month:
 
     def _tick(self, snapshot: Snapshot, beats: int) -> Tick:
         self._board = compose(snapshot, intervals=intervals(30), before=self._board)
-        return Tick(snapshot=snapshot, board=self._board, changes=(), beats=beats)
+        return Tick(board=self._board, beats=beats)
 
     async def _turn(self, number: int) -> None:
         """A person comes by every third day, looks at the board and an alarm, and goes."""

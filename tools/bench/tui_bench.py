@@ -97,7 +97,7 @@ async def _many() -> list[Row]:
     app = DashboardApp([WorkspaceState(workspace="acme")])
     async with app.run_test(size=(200, 50)) as pilot:
         board = compose(snapshot, intervals=intervals(30))
-        app.post_message(app.Ticked(Tick(snapshot=snapshot, board=board, changes=(), beats=1)))
+        app.post_message(app.Ticked(Tick(board=board, beats=1)))
         await pilot.pause()
         upcoming = [snapshot]
         for _ in range(LOAD_SECONDS):
@@ -137,7 +137,7 @@ async def _ticks(app: DashboardApp, upcoming: list[Snapshot], board: Board) -> t
     for number, snapshot in enumerate(upcoming[1:], start=1):
         # In a thread, as the poller does: composing a board must not block the screen.
         board = await asyncio.to_thread(_compose_board, snapshot, board)
-        app.post_message(app.Ticked(Tick(snapshot=snapshot, board=board, changes=(), beats=number)))
+        app.post_message(app.Ticked(Tick(board=board, beats=number)))
         await asyncio.sleep(max(0.0, began + number - time.perf_counter()))
         blocks.append(lag.worst)
         lag.worst = 0.0

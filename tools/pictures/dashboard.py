@@ -113,7 +113,7 @@ class Stage:
                 ]
                 board = with_starts(board, starts)
                 shown = board.snapshot
-                tick = Tick(snapshot=shown, board=board, changes=(), beats=7)
+                tick = Tick(board=board, beats=7)
                 self.app.post_message(self.app.Ticked(tick, state))
             await self.settle()
 

@@ -75,10 +75,10 @@ async def print_once(
             page.incident = await _lanes(
                 settings, place, snapshot, start=now - incident, end=now, open_records=open_records
             )
-        picture = await _picture(Tick(snapshot=snapshot, board=board, changes=(), beats=1), page)
+        picture = await _picture(board, page)
         await asyncio.to_thread(svg.write_text, picture, encoding="utf-8")
     if as_json:
-        text = json.dumps(as_data(snapshot, board), indent=2, ensure_ascii=False, default=datetime.isoformat)
+        text = json.dumps(as_data(board), indent=2, ensure_ascii=False, default=datetime.isoformat)
         sys.stdout.write((visible_json(text) if sys.stdout.isatty() else text) + "\n")
     elif not svg:
         _print(board, now=now)
@@ -133,8 +133,9 @@ async def _with_starts(
     return replace(snapshot, problems=tuple(starts.values())), facts
 
 
-def as_data(snapshot: Snapshot, board: Board) -> Mapping[str, Any]:
+def as_data(board: Board) -> Mapping[str, Any]:
     """The document's words as keys; null for what is unknown. `readings` tells the age of each part."""
+    snapshot = board.snapshot
     readings = {name: snapshot.reading(source) for name, source in SOURCES.items()}
     return {
         "workspace": snapshot.workspace,
@@ -202,17 +203,13 @@ async def _lanes(
         )
 
 
-async def _picture(tick: Tick, page: IncidentsPage | None) -> str:
+async def _picture(board: Board, page: IncidentsPage | None) -> str:
     """The board as it would be in a terminal of 160 by 50, or the page of incidents."""
-    workspace = tick.snapshot.workspace
+    workspace = board.snapshot.workspace
     app = DashboardApp([WorkspaceState(workspace=workspace)])
     async with app.run_test(size=PICTURE) as pilot:
-        app.post_message(app.Ticked(tick))
-        await pilot.pause()
+        app.post_message(app.Ticked(Tick(board=board, beats=1)))
         if page:
-            lanes = page.incident
             await app.push_screen(page)
-            await app.workers.wait_for_complete()  # without a history of its own the page finds nothing
-            page.set_incident(lanes)
         await pilot.pause()
         return app.export_screenshot(title=f"Outreach: {workspace}")

@@ -67,17 +67,11 @@ class HistoryAccess:
 
     async def recall(self, *, now: datetime) -> RecalledState:
         """The last snapshot, the charts, and what changed lately."""
-        try:
-            snapshot = await self._history.snapshot_at(self._workspace, now)
-            trends = await self._trends(now)
-            transitions = await self._history.transitions(
-                self._workspace, start=now - timedelta(days=2), limit=100
-            )
-            problems = await self._history.problems(self._workspace)
-        except HistoryUnavailable as error:
-            self._fail(error)
-            return RecalledState()
-        self.notice = self._history.notice
+        history, name = self._history, self._workspace
+        snapshot, trends = await self.snapshot_at(now), await self.trends(now=now)
+        reading = history.transitions(name, start=now - timedelta(days=2), limit=100)
+        transitions = await self._or(reading, ())
+        problems = await self._or(history.problems(name), ())
         self._told, self._told_at = frozenset(transitions), max((c.at for c in transitions), default=now)
         return RecalledState(
             snapshot=snapshot and replace(as_recalled(snapshot), problems=problems),
@@ -104,7 +98,13 @@ class HistoryAccess:
         return await self._or(following, None)
 
     async def trends(self, *, now: datetime) -> Trends:
-        return await self._or(self._trends(now), {})
+        """The health of each inbox, as far back as there is something to see."""
+        for span in SPANS:
+            reading = self._history.sparklines(self._workspace, start=now - span, end=now, points=POINTS)
+            courses = await self._or(reading, {})
+            if any(len(values) > 2 for values in courses.values()):
+                return courses
+        return {}
 
     async def health(
         self, about: PageRef, *, span: timedelta, points: int, now: datetime, thresholds: Thresholds
@@ -171,23 +171,11 @@ class HistoryAccess:
         try:
             value = await reading
         except HistoryUnavailable as error:
-            self._fail(error)
+            logger.warning("history: %s", error)
+            self.notice = f"No history: {error}"
             return default
         self.notice = self._history.notice
         return value
-
-    async def _trends(self, now: datetime) -> Trends:
-        for span in SPANS:
-            courses = await self._history.sparklines(
-                self._workspace, start=now - span, end=now, points=POINTS
-            )
-            if any(len(values) > 2 for values in courses.values()):
-                return courses
-        return {}
-
-    def _fail(self, error: HistoryUnavailable) -> None:
-        logger.warning("history: %s", error)
-        self.notice = f"No history: {error}"
 
 
 def as_recalled(snapshot: Snapshot) -> Snapshot:

@@ -11,7 +11,6 @@ import contextlib
 import logging
 import random
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -19,7 +18,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from shared.api.pipeline import failed_attempts
-from shared.domain.card import Tone
 from shared.domain.health import DEFAULT, Thresholds
 from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot, Source, cause_of_attempts, read_source
 from shared.domain.workspace_verdict import OF_DOMAINS, SERVICE
@@ -43,33 +41,30 @@ SAVE_WAIT = 1.0
 CLOCK_STEP_SECONDS = 5.0
 """A difference between wall clock and steady clock, within one poll, which means that the clock was set."""
 TRENDS_EVERY_SECONDS = 60.0
-LEAST_SECONDS = 5.0
-"""An interval below which an alarm hastens nothing."""
-STRETCHES = ((30, 2.0), (10, 1.5))
-"""Number of reads without a change, and by how much the interval is stretched then."""
 
 
 @frozen
 class Tick:
     """A new board, what has changed since the one before, and how many reads have succeeded so far."""
 
-    snapshot: Snapshot
     board: Board
-    changes: tuple[Mark, ...]
-    beats: int
+    changes: tuple[Mark, ...] = ()
+    beats: int = 0
+
+    @property
+    def snapshot(self) -> Snapshot:
+        return self.board.snapshot
+
+    @property
+    def is_stored(self) -> bool:
+        """True for what an earlier run has kept: it says nothing of the present."""
+        return self.beats == 0 and not self.snapshot.inboxes.failed_since
 
 
 def intervals(poll_seconds: float, own: Mapping[str, float] | None = None) -> dict[str, float]:
     """Seconds between reads by source, from the base interval; those of the settings win."""
     by_base = {source.grouping or source.name: poll_seconds * source.factor for source in SOURCES.values()}
     return by_base | dict(own or {})
-
-
-def pause_seconds(base: float, *, unchanged_reads: int = 0, is_alarmed: bool = False) -> float:
-    """Seconds until the next read of a source, after so many reads that found nothing new."""
-    if is_alarmed:
-        return min(base, max(LEAST_SECONDS, base / 2))
-    return base * next((stretch for reads, stretch in STRETCHES if unchanged_reads >= reads), 1.0)
 
 
 class Poller:
@@ -88,11 +83,9 @@ class Poller:
     ) -> None:
         self.snapshot = Snapshot(workspace=workspace)
         self.troubled_domains: frozenset[str] = frozenset()
-        self._base_intervals, self._intervals = intervals, dict(intervals)
-        self._now, self._jitter, self._timeout = now, jitter, timeout
+        self._intervals, self._jitter, self._timeout = intervals, jitter, timeout
+        self._now = now
         self._thresholds, self._history = thresholds, history
-        self._unchanged_reads: Counter[str] = Counter()
-        self._is_alarmed = False
         self._changed = asyncio.Event()
         self._due: dict[str, float] = {}
         """The time of each source's next read, by the loop's clock."""
@@ -114,7 +107,6 @@ class Poller:
         """What `start` was given."""
         self._board: Board | None = None
         """The last one that was delivered."""
-        self.has_delivered = asyncio.Event()
         self._news: tuple[Mark, ...] = ()
         """The changes that the history has recorded since the last tick, newest first."""
         self._trends_at = time.monotonic()
@@ -151,7 +143,6 @@ class Poller:
         """Read these sources now, or all; one that is being read already is read once more afterwards."""
         now = asyncio.get_running_loop().time()
         for number, name in enumerate(names or tuple(SOURCES)):
-            self._unchanged_reads[name] = 0
             self._due[name] = now + number * STAGGER
             self._hurried[name].set()
 
@@ -194,13 +185,8 @@ class Poller:
 
     def _wait_seconds(self, source: Source) -> float:
         """Seconds until the next read, moved at random, so that processes don't ask in step."""
-        name = source.grouping or source.name
-        self._intervals[name] = pause_seconds(
-            self._base_intervals[name],
-            unchanged_reads=self._unchanged_reads[source.name],
-            is_alarmed=self._is_alarmed,
-        )
-        return self._intervals[name] * random.uniform(1 - self._jitter, 1 + self._jitter)  # noqa: S311 # no secret
+        seconds = self._intervals[source.grouping or source.name]
+        return seconds * random.uniform(1 - self._jitter, 1 + self._jitter)  # noqa: S311 # no secret
 
     async def _read(self, source: Source, client: OutreachClient) -> None:
         """One reading; the client repeats for longer than people should wait to be told."""
@@ -215,9 +201,6 @@ class Poller:
                 error = str(failures[-1]) if failures else f"No response within {self._timeout:g} s."
                 cause = cause_of_attempts(failures, rate_limited=waits)
                 reading = before.failed(error, cause=cause, at=began)
-        # Equal values were exchanged for the objects of before, so this compares identities first.
-        moved = reading.value != before.value
-        self._unchanged_reads[source.name] = 0 if moved else self._unchanged_reads[source.name] + 1
         self._beats += reading.failed_since is None
         self._tried.add(source.name)
         self.snapshot = replace(self.snapshot.with_reading(source, reading), budget=client.budget)
@@ -245,13 +228,10 @@ class Poller:
                 except Exception:
                     logger.exception("a response couldn't be displayed")  # the screen stays, and ages
                     continue
-                tick = Tick(snapshot=snapshot, board=self._board, changes=self._news, beats=beats)
+                tick = Tick(board=self._board, changes=self._news, beats=beats)
                 self._news = ()
                 tick = await self._dated(tick)
-                is_read = all(condition.key != SERVICE for condition in tick.board.conditions)
-                self._is_alarmed = tick.board.verdict.tone is Tone.BAD and is_read
                 deliver(tick)
-                self.has_delivered.set()
                 # Recalled parts must not be kept as new: where there are any, all sources are tried first.
                 is_current = not self._is_recalled or self._tried.issuperset(SOURCES)
                 if self._history and beats and is_current:
@@ -262,7 +242,7 @@ class Poller:
     def _board_of(self, snapshot: Snapshot) -> Board:
         return compose(
             snapshot,
-            intervals=dict(self._intervals),
+            intervals=self._intervals,
             before=self._board,
             trends=self._past.trends,
             thresholds=self._thresholds,
@@ -271,10 +251,9 @@ class Poller:
 
     async def _dated(self, tick: Tick) -> Tick:
         """The tick with since when what is wrong has been so, as the history tells every process."""
-        inboxes = tick.snapshot.inboxes
-        is_stored = tick.beats == 0 and not inboxes.failed_since
-        if self._history is None or is_stored:
+        if self._history is None or tick.is_stored:
             return tick
+        inboxes = tick.snapshot.inboxes
         is_read = inboxes.value is not None and not inboxes.failed_since
         present = [
             condition
@@ -305,8 +284,7 @@ class Poller:
                 if problems is not None:
                     self._held, self._problems = held, problems
                     self._has_looked = self._has_looked or is_read
-        snapshot = replace(tick.snapshot, problems=self._problems)
-        return replace(tick, snapshot=snapshot, board=with_starts(tick.board, self._problems))
+        return replace(tick, board=with_starts(tick.board, self._problems))
 
     async def _keep(self, snapshot: Snapshot, history: HistoryAccess) -> None:
         """The next board waits for the history, but not for long: where that hangs, the screen goes on without it."""

@@ -98,7 +98,7 @@ class ServiceFeed:
             return None
         snapshot = as_recalled(snapshot)
         board = compose(snapshot, intervals=self._intervals, thresholds=self._place.thresholds)
-        return Tick(snapshot=snapshot, board=board, changes=(), beats=0)
+        return Tick(board=board)
 
     def start(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
         """Begin; both are called in the event loop, `fail` when nothing can be delivered."""

@@ -54,7 +54,7 @@ class WorkspaceState:
         # Newest first, as the history gives them.
         self.changes.extendleft(reversed(tick.changes))
         inboxes = tick.snapshot.inboxes
-        if tick.beats == 0 and not inboxes.failed_since:  # a stored board isn't the current state
+        if tick.is_stored:
             self._recalled_at = inboxes.read_at
             return ()
         is_read = inboxes.value is not None and inboxes.read_at != self._recalled_at

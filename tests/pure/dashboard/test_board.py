@@ -78,7 +78,7 @@ def test_sequences_of_one_name_keep_their_own_counts_by_id() -> None:
     changed = Mark(at=NOW, kind=MarkKind.PAUSED, subject="Spring", text="paused", about="sq_2")
     frame = Frame(board=board, now=NOW, changes=(changed,))
     assert [bool(sequence_card(frame, line).footer) for line in board.sequences] == [False, True]
-    assert [one["id"] for one in as_data(board.snapshot, board)["stats_sequence"]] == [
+    assert [one["id"] for one in as_data(board)["stats_sequence"]] == [
         "sq_1",
         "sq_2",
     ]

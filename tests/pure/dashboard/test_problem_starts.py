@@ -71,7 +71,7 @@ def domain_since(tick: Tick, *, words: str) -> set[datetime | None]:
     state.take(tick, now=now)
     (alarm,) = [one for one in state.alarms if one.where == DOMAIN]
     (viewed,) = [one for one in board_of(from_json(to_json(tick.snapshot))).conditions if one.where == DOMAIN]
-    (told,) = [one for one in as_data(tick.snapshot, tick.board)["alarms"] if one["where"] == DOMAIN]
+    (told,) = [one for one in as_data(tick.board)["alarms"] if one["where"] == DOMAIN]
     assert (told["since"] is None) == words.startswith("before")
     frame = state.frame(now=now)
     assert any(f"not sending since {words}" in line.plain for line in report(frame, width=120))
