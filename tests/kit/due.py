@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from bot.guardrails import Guardrails
 from bot.runtime import Wakeup
 from bot.worker import Kind, Worker
 from shared.store import Store
 from shared.store.domains import DueDomain
-from shared.store.jobs import ACT, DOMAIN, EVALUATE, LOOKUP, PAINT, POST, Job, wake_all
+from shared.store.jobs import DOMAIN, LOOKUP, PAINT, POST, Job
 from shared.store.messages import FARTHEST_LOOKUP, LONGEST_TRIAL, ChannelLease, Lookup, Post
 from shared.store.slack_limits import UPDATES
 
@@ -22,18 +21,6 @@ async def do_due(store: Store, *kinds: Kind) -> None:
     while any(wait <= 0.0 for wait in (await store.jobs.waits(names, WORKSPACES)).values()):
         await worker.round()
         await worker.settle()
-
-
-async def evaluate(watch: Guardrails) -> None:
-    """Have the guardrails evaluated now, and what they decide carried out."""
-    store = watch.store
-    await store.jobs.keep_going(EVALUATE, ["default"])
-    await store.database.write(lambda tx: wake_all(tx, EVALUATE))
-    await do_due(
-        store,
-        Kind(name=EVALUATE, one=watch.evaluate, renewed=True),
-        Kind(name=ACT, one=watch.carry_out, renewed=True),
-    )
 
 
 async def due_domain(store: Store) -> DueDomain | None:

@@ -62,8 +62,7 @@ class ScriptedAccount:
     inboxes: list[Row] = field(default_factory=list)
     leads: list[Row] = field(default_factory=list)
     stats: list[Row] = field(default_factory=list)
-    """The rows of every grouping and day, unless `daily` has that day's: `("sequence", "2026-03-10")`."""
-    daily: dict[tuple[str, str], list[Row]] = field(default_factory=dict)
+    """The rows of every grouping and day."""
     first_day: str = ""
     """Before it, as `2026-03-01`, nothing was sent."""
     requests: list[Request] = field(default_factory=list)
@@ -131,7 +130,6 @@ class ScriptedAccount:
         rows: list[Row] = getattr(self, what, [])
         if what == "stats":
             rows = [] if asked.get("to", self.first_day) < self.first_day else rows
-            rows = self.daily.get((asked.get("group_by", ""), asked.get("from", "")), rows)
         if what != "leads":
             return {"data": rows, "next_cursor": None}
         filters = {key: asked[key] for key in ("status", "sequence_id") if key in asked}

@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import re
 
-from tests.kit import Message, Team, bounced, paused_domain
+import pytest
+
+from tests.kit import Message, Team, bounced, clock, paused_domain
 from tests.kit.team import SALES
 
 NAME = "Fintech ops leaders"
 COUNT = 'guardrails add "pause sequence for 4h when bounces > 10 in 1h" as many'
+OTHER, THIRD = "Recruiters Singapore", "IT services India"
+BOTH = 'guardrails add "pause domain for 4h when bounces > 10 in 1h, at most 2 sequences at once" as many'
 
 
 async def add(team: Team, line: str, *, user: str = "ann") -> None:
@@ -139,7 +143,11 @@ async def test_a_rule_that_suggests_pauses_nothing(team: Team) -> None:
     await bounce(team, 12)
     message = await look(team, "12 bounces", "hint")
     assert await active(team)
-    assert any(label.startswith("Pause") for label in message.buttons)
+    assert "Pause sequence" in message.buttons
+    # A rule about the domain counts the same bounces: one trouble, one message, by the rule that suggests something.
+    assert "suggests pausing" in message.title
+    told = [one.ts for one in await team.messages() if "domain-bounces-10-1h" in one.shown]
+    assert told == [message.ts]
 
 
 async def test_a_suggestion_offers_a_pause_only_while_there_is_something_to_pause(team: Team) -> None:
@@ -274,6 +282,19 @@ async def test_a_test_of_a_rule_says_what_it_would_have_done(team: Team) -> None
     assert await active(team), "a test pauses nothing"
 
 
+async def test_a_test_of_a_rule_knows_the_days_before_the_bot_was_there(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.jobs.polls.BACKFILL", 30)
+    for _ in range(4):
+        await team.pass_time(minutes=5)
+    line = 'guardrails test "notify about sequence when no replies after 100 sends in 7d"'
+    assert "in the last 30 days" in (await team.ask(line, channel=SALES)).title
+    before = len(team.account.asked("GET", "/stats"))
+    await team.pass_time(minutes=5)
+    assert len(team.account.asked("GET", "/stats")) - before < 20, "days that are over are read once"
+
+
 async def test_a_rule_acts_on_no_incomplete_data(team: Team) -> None:
     """The service could not be read for a quarter of an hour: what has been sent meanwhile is unknown."""
     await add(team, 'guardrails add "pause sequence when bounces > 3% of at least 50 sends in 24h" as rate')
@@ -332,3 +353,154 @@ async def test_a_rule_asks_the_service_once_for_a_pause(team: Team) -> None:
     await fired(team)
     await bounce(team, 12, first=100)
     assert len(team.account.asked("PATCH")) == 1
+
+
+# -- a pause that fails, stays unconfirmed or is overtaken
+
+
+async def refuse(team: Team, *names: str) -> None:
+    """Have the service refuse each change of these sequences."""
+    for name in names:
+        sequence = await team.account.sequence(name)
+        team.account.answer(f"PATCH /sequences/{sequence['id']}", {}, status=422)
+
+
+async def domain_bounces(team: Team) -> None:
+    """Most bounces of the domain are of the first sequence, the fewest of the third."""
+    await add(team, BOTH)
+    for count, name in ((3, THIRD), (4, OTHER), (5, NAME)):
+        await bounce(team, count, first=100 * count, sequence=name)
+
+
+async def asked(team: Team, count: int = 1) -> None:
+    """Let time pass until a rule has asked the service for so many changes."""
+
+    async def enough() -> bool:
+        await team.pass_time(seconds=6)
+        return len(team.account.asked("PATCH")) >= count
+
+    await team.until(enough, "the request of a rule")
+
+
+async def test_a_sequence_that_cannot_be_paused_holds_up_no_other_and_is_named(team: Team) -> None:
+    await refuse(team, OTHER)
+    await domain_bounces(team)
+    message = await fired(team)
+    assert f"many paused {NAME}" in message.title
+    assert f"Left running because of the rule's limit: {THIRD}." in message.shown
+    assert f"Not paused because the service refused: {OTHER}." in message.shown
+    assert await team.account.is_paused(NAME)
+    assert not await team.account.is_paused(THIRD)
+    team.account.forget_answers()
+    await team.click(message, "Undo")
+    assert await team.until(lambda: active(team))
+
+
+@pytest.mark.parametrize("refused", [(OTHER,), (NAME, OTHER)])
+async def test_rules_that_are_turned_off_pause_nothing_more(team: Team, refused: tuple[str, ...]) -> None:
+    await refuse(team, *refused)
+    await domain_bounces(team)
+    await asked(team, 2)
+    await add(team, "guardrails off")
+    team.account.forget_answers()
+    message = await look(team, "Guardrails were turned off before it had paused everything.")
+    is_paused = NAME not in refused
+    assert ("many paused" if is_paused else "many didn't pause") in message.title
+    assert await team.account.is_paused(NAME) == is_paused
+    assert not await team.account.is_paused(OTHER)
+
+
+async def test_what_a_person_paused_before_the_rule_could_is_not_the_rules(team: Team) -> None:
+    await refuse(team, OTHER)
+    await domain_bounces(team)
+    await asked(team, 2)
+    team.account.forget_answers()
+    await team.account.change(OTHER, "paused")
+    message = await fired(team)
+    assert f"many paused {NAME}" in message.title
+    await team.click(message, "Undo")
+    assert await team.until(lambda: active(team))
+    assert await team.account.is_paused(OTHER)
+
+
+async def test_a_pause_of_a_rule_whose_answer_was_lost_is_the_rules_after_a_restart_too(team: Team) -> None:
+    await team.account.fail(endpoint="PATCH /sequences/{id}", status=500, times=None, executed=True)
+    await add(team, COUNT)
+    await bounce(team, 12)
+    await asked(team)
+    await team.restart()
+    await team.account.recover()
+    message = await fired(team)
+    assert await team.account.is_paused(NAME)
+    await team.click(message, "Undo")
+    assert await team.until(lambda: active(team))
+
+
+async def test_a_pause_that_the_service_never_confirms_is_told(team: Team) -> None:
+    await team.account.fail(endpoint="PATCH /sequences/{id}", status=500, times=None)
+    await add(team, COUNT)
+    await bounce(team, 12)
+    message = await look(team, "many didn't pause")
+    assert "The service did not confirm the pause: " in message.shown
+    assert "shows what it may have paused" in message.shown
+
+
+async def test_a_decision_of_a_rule_that_is_an_hour_old_is_void(team: Team) -> None:
+    await refuse(team, NAME)
+    await add(team, COUNT)
+    await bounce(team, 12)
+    await asked(team)
+    await team.stop()
+    clock.move(3_700)
+    team.account.forget_answers()
+    await team.start()
+    message: Message = await look(team, "many didn't pause")
+    assert "The bot was down for more than an hour" in message.shown
+    assert await active(team)
+
+
+async def test_a_rule_insists_on_nothing_that_a_person_resumed_meanwhile(team: Team) -> None:
+    await refuse(team, NAME)
+    await add(team, COUNT)
+    await bounce(team, 12)
+    await asked(team)
+    team.account.forget_answers()
+    await team.say(f'pause "{NAME}"')
+    await team.say(f'resume "{NAME}"')
+    await look(team, "Someone resumed it after the rule fired.")
+    assert await active(team)
+
+
+async def test_a_rule_waits_after_an_outage_of_the_bot(team: Team) -> None:
+    """Bounces of hours come in one minute: counted as of now, they would look like a spike."""
+    await add(team, COUNT)
+    await team.stop()
+    clock.move(5 * 3600)
+    await team.start()
+    await bounce(team, 12)
+    assert await active(team)
+
+
+async def test_a_rule_only_suggests_once_its_author_lost_the_permission(team: Team) -> None:
+    await add(team, COUNT, user="cleo")
+    await team.act("user", user="cleo", is_restricted=True)
+    await team.restart()  # else Slack is asked about a person once a minute
+    await bounce(team, 12)
+    message = await look(team, "Only a suggestion: @cleo, who added the rule, no longer has permission")
+    assert "many suggests pausing" in message.title
+    assert await active(team)
+
+
+async def test_a_count_that_the_service_leaves_out_is_not_zero(team: Team) -> None:
+    """Of two sequences that share a name it tells the replies of one."""
+    await team.stop()
+    team.use_new_database()
+    row = {"group": NAME, "sends": 100, "positive_replies": 0, "meetings": 0}
+    team.account.answer("GET /stats", {"data": [row, {**row, "replies": 0}]})
+    await team.start()
+    await add(team, 'guardrails add "notify about sequence when no replies after 50 sends in 24h" as silent')
+    await bounce(team, 1)
+    assert not any("silent fired" in one.shown for one in await team.messages())
+    team.account.forget_answers()
+    team.account.answer("GET /stats", {"data": [{**row, "replies": 0}] * 2})
+    await look(team, "silent fired")
