@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import re
+import signal
 import socket
 import sqlite3
 import sys
@@ -29,10 +30,11 @@ import pytest
 import sqlalchemy as sa
 import yaml
 
+from bot import server
 from bot.app import Bot, open_bot
 from bot.runtime import Supervisor
-from bot.server import Server, server_config
 from bot.slack.socket_mode import SocketTimeouts
+from bot.telemetry import logs
 from bot.worker import JobScheduler
 from sandbox.slack import seed
 from sandbox.slack.acts import Body
@@ -264,6 +266,25 @@ class Installation:
         async with running_bot(self.environ, pace=pace, timeouts=timeouts) as running:
             self.running = running
             yield running
+
+    @contextlib.asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """The bot's program in this process: SIGHUP has its settings read again, SIGTERM ends it."""
+
+        def read() -> shared_settings.Settings:
+            return shared_settings.load(environ=self.environ)
+
+        with pytest.MonkeyPatch.context() as patched:
+            # These are set up once for a whole process, which is here that of the tests.
+            patched.setattr(server, "tune_runtime", lambda: None)
+            patched.setattr(logs, "set_up", lambda _level: None)
+            program = asyncio.create_task(server.serve(read(), pace=HASTE, load=read))
+            try:
+                await until(lambda: program.done() or self.is_up(), "the bot's program")
+                yield
+            finally:
+                signal.raise_signal(signal.SIGTERM)
+                await asyncio.wait_for(program, BOUND_SECONDS)
 
     async def start(self) -> None:
         """Start the bot, on the database of the one before."""
@@ -561,7 +582,7 @@ def click_target(message: Message, label: str, *, near: str = "") -> dict[str, A
     return {"text": label}
 
 
-class HurriedServer(Server):
+class HurriedServer(server.Server):
     """Ends without the tenth of a second that uvicorn gives to every connection, idle or not."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -580,12 +601,12 @@ async def running_bot(
     settings = shared_settings.load(environ=environ)
     with socket.create_server(("127.0.0.1", int(environ["OUTREACH_PORT"])), backlog=512) as listener:
         async with open_bot(settings, pace=pace, timeouts=timeouts) as running:
-            server = HurriedServer(server_config(running.web))
-            serving = asyncio.create_task(server.serve(sockets=[listener]), name="bot of the kit")
+            http = HurriedServer(server.server_config(running.web))
+            serving = asyncio.create_task(http.serve(sockets=[listener]), name="bot of the kit")
             try:
                 yield running
             finally:
-                server.stop()
+                http.stop()
                 await serving
 
 

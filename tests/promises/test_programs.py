@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
+import socket
 from asyncio.subprocess import Process
 from typing import Any
 
@@ -11,7 +13,7 @@ import aiohttp
 import pytest
 
 from tests.kit import Shell, Team, interested, signature
-from tests.kit.waiting import until
+from tests.kit.waiting import BOUND_SECONDS, until
 
 ANNOUNCED = {
     "base_url",
@@ -69,15 +71,15 @@ def write_settings(team: Team, text: str) -> None:
     team.set(text)
 
 
-async def test_a_signal_reloads_the_settings_and_drops_no_delivery(team: Team, real_time: None) -> None:
+async def test_a_signal_reloads_the_settings_and_drops_no_delivery(team: Team) -> None:
     old, new = SECRETS
     await team.stop()
     write_settings(team, f'webhook_secret = "{old}"\n')
-    async with team.process() as process:
+    async with team.serving():
         assert await deliver(team, "Ada", secret=old) == 200
         assert await deliver(team, "Grace", secret=new) == 401
         write_settings(team, f'webhook_secret = "{old},{new}"\n')
-        process.send_signal(signal.SIGHUP)
+        signal.raise_signal(signal.SIGHUP)
 
         async def is_taken() -> bool:
             # The old secret counts all the time: no delivery is dropped over it.
@@ -88,17 +90,58 @@ async def test_a_signal_reloads_the_settings_and_drops_no_delivery(team: Team, r
         await team.card("Grace")
 
 
-async def test_settings_that_cannot_be_read_change_nothing(team: Team, real_time: None) -> None:
+async def test_settings_that_cannot_be_read_change_nothing(
+    team: Team, capfd: pytest.CaptureFixture[str]
+) -> None:
     old, new = SECRETS
     await team.stop()
     write_settings(team, f'webhook_secret = "{old}"\n')
-    async with team.process() as process:
-        (log,) = team.state_dir.glob("bot-*.log")
-        before = log.stat().st_size
-        write_settings(team, "webhook_secret = [")
-        process.send_signal(signal.SIGHUP)
-        await until(lambda: log.stat().st_size > before, "the bot logs that it can't read them")
-        assert await deliver(team, "Ada", secret=old) == 200
-        assert await deliver(team, "Grace", secret=new) == 401
-        process.send_signal(signal.SIGTERM)
-        assert await process.wait() == 0
+    async with team.serving():
+        elsewhere = f'webhook_secret = "{new}"\nmetrics_listen = "127.0.0.1:9"'
+        for text, why in (("webhook_secret = [", "outreach.toml"), (elsewhere, "a restart is needed")):
+            write_settings(team, text)
+            signal.raise_signal(signal.SIGHUP)
+            await until(lambda: why in capfd.readouterr().out, "the bot logs why it can't take them")  # noqa: B023
+            assert await deliver(team, "Ada", secret=old) == 200
+            assert await deliver(team, "Grace", secret=new) == 401
+
+
+async def test_details_are_on_their_own_address_alone(team: Team) -> None:
+    await team.stop()
+    inside = team.second()
+    team.environ["OUTREACH_METRICS_LISTEN"] = f"127.0.0.1:{inside.port}"
+    async with team.serving():
+        assert await team.get("/readyz") == (200, '{"ready": true}')
+        assert (await team.get("/metrics"))[0] == 404
+        assert (await team.get("/healthz"))[0] == (await inside.get("/healthz"))[0] == 200
+        status, ready = await inside.ready()
+        assert (status, list(ready["workspaces"])) == (200, ["default"])
+        assert 'workspace="default"' in (await inside.get("/metrics"))[1]
+        assert await inside.deliver(interested("Ada")) == 404
+        assert await team.deliver(interested("Ada")) == 200
+        await team.card("Ada")
+
+
+async def hear(manager: socket.socket, states: list[bytes]) -> None:
+    """Take each state as it comes, until the last: a socket that holds ten drops those after them."""
+    while b"STOPPING=1" not in states:
+        states.append(await asyncio.to_thread(manager.recv, 100))
+
+
+async def test_systemd_is_notified_of_ready_alive_and_stopping(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await team.stop()
+    states: list[bytes] = []
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(team.state_dir / "notify"))
+        manager.settimeout(BOUND_SECONDS)
+        monkeypatch.setenv("NOTIFY_SOCKET", manager.getsockname())
+        # Half of it is the interval, so that two signs of life come at once.
+        monkeypatch.setenv("WATCHDOG_USEC", "200000")
+        hearing = asyncio.create_task(hear(manager, states))
+        async with team.serving():
+            await until(lambda: len(states) >= 3, "two signs of life")
+        await hearing
+    assert states[:3] == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1"]
+    assert set(states[3:-1]) <= {b"WATCHDOG=1"}
