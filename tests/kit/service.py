@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import re
@@ -186,11 +187,14 @@ def _without_connections(service: _ScriptedService) -> Iterator[None]:
     """
     wire = httpx.AsyncHTTPTransport.handle_async_request
     direct = httpx.ASGITransport(app=service, raise_app_exceptions=False)
+    # A shell's thread asks in the service's own loop: two threads would change the account at once.
+    home = asyncio.get_running_loop()
 
     async def carry(transport: httpx.AsyncHTTPTransport, request: httpx.Request) -> httpx.Response:
         if service.guard.faults.listed() or not str(request.url).startswith(service.base_url):
             return await wire(transport, request)
-        answer = await direct.handle_async_request(request)
+        asked = asyncio.run_coroutine_threadsafe(direct.handle_async_request(request), home)
+        answer = await asyncio.wrap_future(asked)
         answer.headers.setdefault("Date", formatdate(usegmt=True))
         return answer
 
