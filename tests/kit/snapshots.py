@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping
 from collections.abc import Sequence as Many
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
 from shared.api.pace import BudgetState
 from shared.domain.card import Fact
 from shared.domain.snapshot import Reading, Snapshot
+from shared.records.guardrails import Incident
 from shared.records.records import DomainPast
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick, intervals
@@ -90,10 +92,26 @@ def an_inbox(number: int) -> Inbox:
     )
 
 
-def account(*, inboxes: int = 24, now: datetime = NOW, **changes: Any) -> Snapshot:
-    def read(value: Any) -> Reading[Any]:
-        return Reading(value=value, read_at=now)
+def reading(value: Any, *, at: datetime = NOW) -> Reading[Any]:
+    """A value as it was read."""
+    return Reading(value=value, read_at=at)
 
+
+def fired(**about: Any) -> Incident:
+    """A guardrail that fires on a sequence now, unless `about` says otherwise."""
+    known = {
+        "workspace": "acme",
+        "rule": "many",
+        "subject": "sq_1",
+        "action": "",
+        "sentence": "",
+        "label": "",
+    }
+    return Incident(**{**known, "note": "", "id": 1, "held_at": 0.0, "began_at": NOW.timestamp(), **about})
+
+
+def account(*, inboxes: int = 24, now: datetime = NOW, **changes: Any) -> Snapshot:
+    read = partial(reading, at=now)
     boxes = tuple(an_inbox(number) for number in range(inboxes))
     sequences = tuple(
         Sequence(id=f"sq_{n}", name=name, status="paused" if n == 2 else "active", steps=3 + n % 2)

@@ -11,8 +11,8 @@ from textual.pilot import Pilot
 
 from shared.commands.base import Result
 from shared.domain.card import Card
-from shared.domain.snapshot import Reading, Snapshot
-from tests.kit.snapshots import NOW, Clock, FakeFeed, account, tick_of
+from shared.domain.snapshot import Snapshot
+from tests.kit.snapshots import Clock, FakeFeed, account, reading, tick_of
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import Asked, PendingChanges
@@ -125,4 +125,4 @@ def crisis() -> Snapshot:
         )
         for number, box in enumerate(calm.inboxes.value or ())
     )
-    return replace(calm, inboxes=Reading(value=boxes, read_at=NOW))
+    return replace(calm, inboxes=reading(boxes))

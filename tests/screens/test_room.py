@@ -9,13 +9,12 @@ from textual.widgets import Input
 from textual.widgets._toast import ToastRack
 
 from shared.api.models import Sequence
-from shared.domain.snapshot import Reading
-from tests.kit.snapshots import NOW, account
+from tests.kit.snapshots import account, reading
 from tests.screens.desk import at_desk
 from tui.widgets.table import ListTable
 
 MANY = tuple(Sequence(id=f"sq_{n:02}", name=f"S{n:02}", status="active", steps=1) for n in range(60))
-LONG = replace(account(), sequences=Reading(value=MANY, read_at=NOW))
+LONG = replace(account(), sequences=reading(MANY))
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 12)])

@@ -52,7 +52,7 @@ def _parts(card: Card, *, has_title: bool) -> Iterator[RenderableType]:
 
 def facts_grid(facts: tuple[Fact, ...]) -> Grid:
     grid = Grid.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True)
+    grid.add_column()
     grid.add_column(overflow="fold")
     for fact in facts:
         ink = Ink.TEXT if TONE_INK[fact.tone] is Ink.MUTED else TONE_INK[fact.tone]

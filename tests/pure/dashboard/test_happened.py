@@ -6,9 +6,8 @@ from datetime import timedelta
 
 from shared.domain_health.report import Check, CheckReport, Code, DomainChange, Value
 from shared.records.audit import Actor, AuditEntry
-from shared.records.guardrails import Incident
 from shared.records.records import DomainIncident, PeriodRecords, Transition
-from tests.kit.snapshots import NOW
+from tests.kit.snapshots import NOW, fired
 from tui.model.happened import MarkKind, of_dns, of_incidents, of_period, of_transitions, together
 
 MINUTE = timedelta(minutes=1)
@@ -121,14 +120,8 @@ def test_lost_replies_and_guardrails_that_fired_are_marks() -> None:
         MarkKind.LOST_REPLY,
         "A reply was found by polling: its webhook never arrived",
     )
-    fired = (
-        Incident(
-            workspace="acme", rule="many", sentence="", action="", subject="sq_1", label=label, note=note,
-            id=1, began_at=NOW.timestamp(), held_at=0.0,
-        )
-        for label, note in (("Webinar", "12 bounces"), ("", ""))
-    )  # fmt: skip
-    found = [(mark.at, mark.kind, mark.subject, mark.text, mark.about) for mark in of_incidents(fired)]
+    incidents = (fired(label=label, note=note) for label, note in (("Webinar", "12 bounces"), ("", "")))
+    found = [(mark.at, mark.kind, mark.subject, mark.text, mark.about) for mark in of_incidents(incidents)]
     assert found == [
         (NOW, MarkKind.GUARDRAIL, "Webinar", "guardrail many: 12 bounces", "sq_1"),
         (NOW, MarkKind.GUARDRAIL, "sq_1", "guardrail many", "sq_1"),

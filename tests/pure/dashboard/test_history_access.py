@@ -12,11 +12,11 @@ import pytest
 
 from shared.api.models import Inbox
 from shared.domain.health import DEFAULT
-from shared.domain.snapshot import ProblemStart, Reading, Snapshot
+from shared.domain.snapshot import ProblemStart, Snapshot
 from shared.history.history import History
 from shared.records.records import HistoryUnavailable, Sample, Transition
 from shared.storage.database import parse_url
-from tests.kit.snapshots import NOW, account
+from tests.kit.snapshots import NOW, account, reading
 from tui.feed import history_access
 from tui.feed.history_access import HistoryAccess
 from tui.model.lines import PageRef
@@ -30,25 +30,25 @@ def box(score: float) -> tuple[Inbox, ...]:
 
 async def test_starting_again_changes_nothing_and_what_another_saw_is_told_once(tmp_path: Path) -> None:
     url, later = parse_url(f"sqlite:///{tmp_path}/history.db"), NOW + timedelta(seconds=70)
-    kept = replace(account(), inboxes=Reading(value=box(81.0), read_at=NOW))
+    kept = replace(account(), inboxes=reading(box(81.0)))
     async with History(url) as before:
         await before.add(kept, now=NOW)
         # The last snapshot is kept once a minute: what was read since is in the samples only.
-        fell = Reading(value=box(79.0), read_at=NOW + timedelta(seconds=20))
-        await before.add(replace(kept, inboxes=fell), now=NOW + timedelta(seconds=20))
+        soon = NOW + timedelta(seconds=20)
+        await before.add(replace(kept, inboxes=reading(box(79.0), at=soon)), now=soon)
         assert [change.after for change in await before.transitions("acme")] == ["at risk"]
     async with History(url) as again:
         history = HistoryAccess(again, workspace="acme")
         past = await history.recall(now=later)
         assert past.snapshot
         assert await history.keep(past.snapshot, now=later) == ()
-        read = replace(past.snapshot, inboxes=Reading(value=box(79.0), read_at=later))
+        read = replace(past.snapshot, inboxes=reading(box(79.0), at=later))
         assert await history.keep(read, now=later) == (), "it was at risk before, and is"
         # What another dashboard writes first, ours learns from the history.
         for status, text in (("resting", "is resting"), ("warming", "is warming"), ("active", "")):
             later += timedelta(minutes=1)
             boxes = tuple(replace(one, status=status) for one in box(79.0))
-            read = replace(past.snapshot, inboxes=Reading(value=boxes, read_at=later))
+            read = replace(past.snapshot, inboxes=reading(boxes, at=later))
             await HistoryAccess(again, workspace="acme").keep(read, now=later)
             assert "".join(mark.text for mark in await history.keep(read, now=later)) == text
             assert await history.keep(read, now=later) == ()

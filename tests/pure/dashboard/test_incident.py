@@ -7,14 +7,12 @@ from datetime import datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.cells import cell_len
 
 from shared.api.models import Inbox
 from shared.domain.health import roll_up, verdict
 from shared.records.records import Transition
 from tests.kit.snapshots import NOW
-from tui.model.happened import Mark, MarkKind
-from tui.model.incident import FILLS, SEVERITY, Incident, Lane, LaneState, Segment, lane_lines, lanes_of
+from tui.model.incident import Incident, Lane, LaneState, lanes_of
 from tui.screens.incidents import range_for
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -136,55 +134,6 @@ def test_a_lane_says_at_every_time_what_the_verdict_said_then(
             assert (segment.state is LaneState.WARMING) == (
                 whole.tone.value == "good" and any(one.word == "warming" for one in ours)
             )
-
-
-def an_incident(domains: int = 5, *marks: Mark) -> Incident:
-    found = tuple(
-        Lane(
-            domain=f"domain{n}.example",
-            inboxes=7,
-            segments=(
-                Segment(start=START, end=NOW - 3 * HOUR, state=LaneState.HEALTHY),
-                Segment(start=NOW - 3 * HOUR, end=NOW - HOUR, state=tuple(LaneState)[n % 7], affected=n),
-                Segment(start=NOW - HOUR / 2, end=NOW, state=LaneState.WARMING, affected=7),
-            ),
-        )
-        for n in range(domains)
-    )
-    return Incident(start=START, end=NOW, lanes=found).with_marks(marks)
-
-
-def a_mark(
-    ago: timedelta, kind: MarkKind = MarkKind.GUARDRAIL, about: str = "domain0.example", text: str = "fired"
-) -> Mark:
-    return Mark(at=NOW - ago, kind=kind, subject=about, text=text, about=about)
-
-
-@given(
-    st.integers(8, 250),
-    st.lists(st.tuples(st.integers(-5, 380), st.sampled_from(MarkKind), st.integers(0, 60)), max_size=12),
-)
-def test_lanes_and_their_axis_are_exactly_as_wide_as_asked(
-    width: int, moments: list[tuple[int, MarkKind, int]]
-) -> None:
-    # Each of these letters takes two cells of a terminal.
-    marks = [a_mark(ago * MINUTE, kind, f"domain{n % 3}.example", "wide 日本語") for ago, kind, n in moments]
-    incident = an_incident(3, *marks)
-    for line in lane_lines(incident, cursor=NOW - HOUR):
-        assert sum(cell_len(text) for text, _ in line.bar(width)) == width
-    assert cell_len(incident.axis(width)) == width
-
-
-def test_a_short_trouble_is_never_too_short_to_be_seen() -> None:
-    # Five seconds of six hours are far less than a cell of the bar.
-    end = NOW - HOUR + timedelta(seconds=5)
-    brief = Segment(start=NOW - HOUR, end=end, state=LaneState.PAUSED, affected=7)
-    calm = Segment(start=START, end=NOW - HOUR, state=LaneState.HEALTHY)
-    after = Segment(start=brief.end, end=NOW, state=LaneState.HEALTHY)
-    lane = Lane(domain=DOMAIN, inboxes=7, segments=(calm, brief, after))
-    (line,) = lane_lines(Incident(start=START, end=NOW, lanes=(lane,)))
-    assert FILLS[LaneState.PAUSED][0] in "".join(text for text, _ in line.bar(100))
-    assert min(LaneState, key=SEVERITY.__getitem__) is LaneState.PAUSED
 
 
 @pytest.mark.parametrize(

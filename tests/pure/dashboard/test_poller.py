@@ -194,20 +194,6 @@ async def test_a_key_that_is_stopped_is_told_from_a_slow_service(
     assert poller.snapshot.sequences.cause == cause
 
 
-async def test_stored_data_is_shown_before_the_first_read(tmp_path: Path) -> None:
-    url = parse_url(f"sqlite:///{tmp_path}/history.db")
-    async with History(url) as store:
-        await store.add(account(now=moment()), now=moment())
-    service = scripted(failing={"": httpx.ConnectError("down")})
-    async with (
-        History(url) as store,
-        polled(service, history=HistoryAccess(store, workspace="acme")) as (_, watcher),
-    ):
-        tick = await watcher.until(lambda tick: tick.beats == 0)
-        assert len(tick.board.inboxes) == 24
-        assert not trouble_of(tick)
-
-
 async def test_a_history_that_cannot_be_used_costs_only_its_charts(tmp_path: Path) -> None:
     async with History(parse_url(f"sqlite:///{tmp_path}")) as store:  # a folder, not a file
         history = HistoryAccess(store, workspace="acme")

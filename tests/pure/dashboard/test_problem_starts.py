@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from shared.domain.snapshot import ProblemStart, from_json, to_json
 from shared.history.history import History
@@ -14,7 +14,7 @@ from shared.records.records import DomainPast, DomainPause, PauseEnd
 from shared.storage.database import parse_url
 from tests.kit.scripted import ScriptedAccount
 from tests.kit.snapshots import NOW, Clock, board_of
-from tests.pure.dashboard.test_poller import Watcher, polled, scripted, stagger, trouble_of
+from tests.pure.dashboard.test_poller import Watcher, is_read, polled, scripted, stagger, trouble_of
 from tui.entrypoints.once import as_data
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick
@@ -91,38 +91,12 @@ async def test_what_one_process_saw_begin_another_knows(tmp_path: Path) -> None:
     clock.advance(-600)
     rest(service, rests=False)
     async with opened(tmp_path, service, clock) as watcher:
-        await watcher.until(
-            lambda tick: all(
-                (one.reading.read_at or one.reading.failed_since) for one in tick.board.stamps.values()
-            )
-        )
+        await watcher.until(is_read)
         rest(service, rests=True)
         clock.time = NOW
         assert domain_since(await watcher.until(is_whole), words="14:32") == {NOW}
     clock.advance(3600)
     assert domain_since(await first_tick(tmp_path, service, clock), words="14:32") == {NOW}
-
-
-async def test_what_recovered_and_came_back_begins_anew(tmp_path: Path) -> None:
-    clock = Clock()
-    service = account_at(clock)
-    (start,) = (await first_tick(tmp_path, service, clock)).snapshot.problems
-    async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store:
-        history = HistoryAccess(store, workspace="acme")
-        assert await history.follow_problems((), spared="domain ", now=clock()) == ()
-        assert await store.problems("acme") == (start,), "nothing was learned of domains"
-        await history.follow_problems((), spared="", now=clock())
-        clock.advance(20)
-        again = replace(start, since=clock().timestamp(), kind_since=clock().timestamp())
-        assert await history.follow_problems((again,), spared="", now=clock()) == (start,), (
-            "it was never gone"
-        )
-        await history.follow_problems((), spared="", now=clock())
-        clock.advance(31)
-        assert await history.follow_problems((again,), spared="", now=clock()) == (again,)
-        worse = replace(again, kind="bad", since=0.0, kind_since=clock().timestamp())
-        (found,) = await history.follow_problems((worse,), spared="", now=clock()) or ()
-        assert (found.since, found.kind_since) == (again.since, clock().timestamp())
 
 
 async def test_the_bot_knows_of_a_pause_before_a_poll_sees_it(tmp_path: Path) -> None:
@@ -152,15 +126,29 @@ async def test_the_bot_knows_of_a_pause_before_a_poll_sees_it(tmp_path: Path) ->
     assert recalled.snapshot.problems == later.snapshot.problems, "also before the first poll"
 
 
-async def test_a_record_of_an_earlier_pause_dates_no_later_one(tmp_path: Path) -> None:
+def begun(seconds: float, **more: Any) -> ProblemStart:
+    at = NOW.timestamp() + seconds
+    about = {"key": f"domain {DOMAIN}", "kind": "paused", "since": at, "kind_since": at}
+    return ProblemStart(**{**about, **more})
+
+
+async def test_what_recovered_and_came_back_begins_anew(tmp_path: Path) -> None:
+    old, worse = begun(-7200), {"kind": "bad", "kind_since": begun(120).since}
     async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store:
-        history = HistoryAccess(store, workspace="acme")
-        now = NOW.timestamp()
-        seen = ProblemStart(key=f"domain {DOMAIN}", kind="paused", since=now, kind_since=now)
-        await history.follow_problems((seen,), spared="", now=NOW)
-        old = replace(seen, since=now - 7200, kind_since=now - 7200)
-        assert await history.follow_problems((old,), spared="", now=NOW) == (seen,), "it was seen to begin"
-        await history.follow_problems((), spared="", now=NOW + timedelta(minutes=1))
-        again = NOW + timedelta(hours=1)
-        (found,) = await history.follow_problems((old,), spared="", now=again) or ()
-        assert found.since == again.timestamp(), "the record is of the pause before"
+        for seconds, seen, spared, known in (
+            (0, begun(0), "", begun(0)),
+            (5, old, "", begun(0)),  # it was seen to begin
+            (10, None, "domain ", None),  # nothing was learned of domains
+            (45, begun(45), "", begun(0)),
+            (50, None, "", None),
+            (80, begun(80), "", begun(0)),  # it was never gone
+            (81, None, "", None),
+            (112, begun(112), "", begun(112)),
+            (120, begun(120, **worse), "", begun(112, **worse)),
+            (130, None, "", None),
+            (3600, old, "", begun(3600)),  # the record is of the pause before
+        ):
+            now = NOW + timedelta(seconds=seconds)
+            present = [seen] if seen else []
+            found = await store.follow_problems("acme", present, spared=spared, now=now)
+            assert found == ((known,) if known else ()), seconds

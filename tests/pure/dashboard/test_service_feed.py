@@ -15,10 +15,9 @@ from shared.api.errors import Unreachable
 from shared.api.models import StatsRow
 from shared.commands import parse
 from shared.commands.pause import SetStatus
-from shared.records.guardrails import Incident
 from shared.records.records import DomainPast, PauseEnd, PeriodRecords, RecordsUnavailable
 from shared.settings import load
-from tests.kit.snapshots import NOW, Clock, FakeFeed, account
+from tests.kit.snapshots import NOW, Clock, FakeFeed, account, fired
 from tests.pure.dashboard.test_pending_changes import Desk
 from tui.app.acts import Acts
 from tui.feed.pending_changes import Yes
@@ -41,18 +40,6 @@ def answers(value: Any) -> Callable[..., Awaitable[Any]]:
     return answer
 
 
-def fired(number: int, **more: Any) -> Incident:
-    about: dict[str, Any] = {
-        "workspace": "acme",
-        "rule": "many",
-        "subject": "sq_1",
-        "action": "",
-        "label": "",
-    }
-    about |= {"sentence": "many bounces", "note": "", "held_at": 0.0, "began_at": NOW.timestamp()}
-    return Incident(**{**about, "id": number, **more})
-
-
 class BotsRecords:
     """The bot's records, as much of them as a dashboard reads, which may stop answering."""
 
@@ -61,7 +48,11 @@ class BotsRecords:
         timers = [
             SimpleNamespace(key=f"sq_{n}", due_at=NOW, payload={"by": "ann"} if n else {}) for n in (1, 0)
         ]
-        incidents = (fired(1), fired(2, sentence=""), fired(3, ended_at=NOW.timestamp()))
+        incidents = (
+            fired(sentence="many"),
+            fired(id=2),
+            fired(id=3, sentence="many", ended_at=NOW.timestamp()),
+        )
         self.interested_replies, self.timers = answers(()), answers(timers)
         self.guardrails = SimpleNamespace(incidents=answers(incidents))
         self.domains = SimpleNamespace(
@@ -153,7 +144,7 @@ async def test_marks_of_a_time_are_those_within_it() -> None:
     records = BotsRecords()
     for begun, count in ((-1, 1), (0, 2), (2, 2), (3, 1)):
         began_at = (NOW + begun * MINUTE).timestamp()
-        records.guardrails.incidents = answers((fired(1, began_at=began_at),))
+        records.guardrails.incidents = answers((fired(began_at=began_at),))
         marks = await read_marks(records, account(), start=NOW, end=NOW + 2 * MINUTE)  # type: ignore[arg-type]
         assert len(marks) == count, "the lost reply, and the guardrail"
     records.fall_silent()

@@ -69,29 +69,25 @@ def test_what_an_encoding_lacks_is_written_plain() -> None:
 # -- notifications ---------------------------------------------------------------------------------
 
 
-def notifier(choice: str = "osc9", **environ: str) -> TerminalNotifier:
-    return TerminalNotifier(choice=choice, environ={"TERM": "xterm-256color", **environ})
-
-
 @pytest.mark.parametrize(
-    ("choice", "environ"),
-    # These terminals would print the sequence over the board.
-    [("off", {}), ("osc9", {"TERM": "linux"}), ("osc9", {"TERM": "dumb"}), ("osc9", {"TERM": ""})],
+    ("choice", "environ", "sequence"),
+    [
+        ("osc9", {}, "\x1b]9;Outreach: paused\x1b\\"),
+        # The terminal around tmux is meant.
+        ("osc9", {"TMUX": "/tmp/tmux,1,0"}, "\x1bPtmux;\x1b\x1b]9;Outreach: paused\x1b\x1b\\\x1b\\"),
+        ("off", {}, ""),
+        # These terminals would print the sequence over the board.
+        ("osc9", {"TERM": "linux"}, ""),
+        ("osc9", {"TERM": "dumb"}, ""),
+        ("osc9", {"TERM": ""}, ""),
+    ],
 )
-def test_nothing_is_written_where_it_is_off_or_the_terminal_would_print_it(
-    choice: str, environ: dict[str, str]
+def test_a_notification_is_written_where_it_is_wanted_and_understood(
+    choice: str, environ: dict[str, str], sequence: str
 ) -> None:
-    silent = notifier(choice, **environ)
-    silent.tell("paused")
-    assert silent.due(NOW) == ""
-
-
-def test_in_tmux_the_sequence_is_passed_on_to_the_terminal_around_it() -> None:
-    plain, inside = notifier(), notifier(TMUX="/tmp/tmux,1,0")
-    for one in (plain, inside):
-        one.tell("paused")
-    assert plain.due(NOW) == "\x1b]9;Outreach: paused\x1b\\"
-    assert inside.due(NOW) == "\x1bPtmux;\x1b\x1b]9;Outreach: paused\x1b\x1b\\\x1b\\"
+    notifier = TerminalNotifier(choice=choice, environ={"TERM": "xterm-256color", **environ})
+    notifier.tell("paused")
+    assert notifier.due(NOW) == sequence
 
 
 @given(st.text())
@@ -105,23 +101,19 @@ def test_no_text_ends_a_sequence_or_begins_another(text: str) -> None:
     assert sequence.count(";") == 1
 
 
-def test_a_long_notification_is_cut() -> None:
-    assert written("x" * 300) == f"\x1b]9;Outreach: {'x' * 240}\x1b\\"
-
-
-def test_a_storm_is_one_notification_at_once_and_one_later() -> None:
-    storm = notifier()
-    storm.tell("first")
-    assert storm.due(NOW) == written("first")
-    for number in range(50):
-        storm.tell(f"domain {number}")
-    moments = [NOW + timedelta(seconds=second) for second in range(120)]
-    told = {moment: text for moment in moments if (text := storm.due(moment))}
-    later = NOW + timedelta(seconds=30)
-    assert told == {later: written("domain 0 · domain 1 · domain 2 and 47 more")}
-    storm.tell("again")
-    assert storm.due(NOW - timedelta(hours=1)) == written("again"), (
-        "a clock that was set back holds nothing up"
+def test_a_storm_is_one_notification_at_once_and_then_one_in_half_a_minute() -> None:
+    storm = TerminalNotifier(choice="osc9", environ={"TERM": "xterm"})
+    told = []
+    for second in range(121):
+        storm.tell(f"domain {second}")
+        if text := storm.due(NOW + timedelta(seconds=second)):
+            told.append((second, text))
+    assert told[:2] == [(0, written("domain 0")), (30, written("domain 1 · domain 2 · domain 3 and 27 more"))]
+    assert len(told) == 5
+    long = "x" * 300
+    storm.tell(long)
+    assert storm.due(NOW - timedelta(hours=1)) == f"\x1b]9;Outreach: {long[:240]}\x1b\\", (
+        "the clock was set back"
     )
 
 

@@ -18,10 +18,9 @@ from shared.domain import card as cards
 from shared.domain.card import Card, Fact, Row, Table, Tone
 from shared.domain.health import DEFAULT
 from shared.domain.reply_queue import QueuedReply
-from shared.domain.snapshot import REJECTED, Reading, Snapshot
-from shared.records.guardrails import Incident as Firing
+from shared.domain.snapshot import REJECTED, Snapshot
 from shared.records.records import DomainPast, DomainPause, PauseEnd, Sample
-from tests.kit.snapshots import NOW, account, board_of
+from tests.kit.snapshots import NOW, account, board_of, fired, reading
 from tui.model import facts
 from tui.model.alarms import acknowledged, update
 from tui.model.board import DomainFacts
@@ -36,9 +35,9 @@ from tui.model.replies import COLUMNS, ReplyLine
 from tui.model.rich_card import render
 from tui.model.workspaces import WORKSPACES, WorkspaceLine
 from tui.screens.report import report
-from tui.theme.words import Piece
+from tui.theme.words import Piece, width_of
 
-MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+SECOND, MINUTE, HOUR, DAY = (timedelta(seconds=seconds) for seconds in (1, 60, 3600, 86400))
 
 
 def inked(pieces: Iterable[Piece]) -> str:
@@ -64,8 +63,8 @@ def arranged(columns: Sequence[Column], rows: Sequence[Line]) -> list[str]:
     ]
 
 
-def on_paper(card: Card, *, has_title: bool = True, width: int = 100) -> str:
-    console = Console(width=width, color_system=None)
+def on_paper(card: Card, *, has_title: bool = True) -> str:
+    console = Console(width=100, color_system=None)
     with console.capture() as capture:
         console.print(render(card, has_title=has_title))
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
@@ -119,10 +118,6 @@ PAUSES = (
     PauseEnd(sequence="sq_2", until=(NOW + 2 * DAY).timestamp(), by="ann"),
     PauseEnd(sequence="sq_3", until=(NOW + HOUR).timestamp()),
 )
-FIRING = Firing(
-    workspace="acme", rule="bounces-5", sentence="", action="", subject="rule.example", label="", note="", domain="rule.example",
-    id=1, began_at=NOW.timestamp(), held_at=NOW.timestamp(),
-)  # fmt: skip
 CHANGES = tuple(
     Mark(at=NOW - n * HOUR, kind=kind, subject=subject, text=f"{kind.value} {n}", about=about)
     for n, (kind, subject, about) in enumerate(
@@ -130,10 +125,6 @@ CHANGES = tuple(
         + [(MarkKind.PAUSED, "Webinar", "sq_2"), (MarkKind.RESUMED, "Webinar", "sq_2")] * 4
     )
 )  # fmt: skip
-
-
-def reading(value: Any) -> Reading[Any]:
-    return Reading(value=value, read_at=NOW)
 
 
 def full() -> Snapshot:
@@ -147,7 +138,7 @@ def full() -> Snapshot:
         sequences=reading(CAMPAIGNS),
         stats={**account().stats, "sequence": reading(COUNTS), "inbox": reading(counts)},
         pauses=PAUSES,
-        firings=(FIRING,),
+        firings=(fired(rule="bounces-5", subject="rule.example", domain="rule.example"),),
     )
 
 
@@ -162,7 +153,7 @@ def frame(snapshot: Snapshot | None = None, *, later: timedelta = timedelta(), *
 
 WAITING: Sequence[tuple[timedelta, str, dict[str, Any]]] = (
     (5 * MINUTE, "Ada", {"company": "Acme", "text": "Yes,\n please", "sequence": "Q3"}),
-    (timedelta(seconds=301), "Bob", {"turn_of": "ben"}),
+    (301 * SECOND, "Bob", {"turn_of": "ben"}),
     (HOUR, "", {"claimed_by": "ann", "claimed_at": NOW - MINUTE, "is_own": True}),
     (HOUR, "Dora", {"claimed_by": "ben"}),
     (2 * HOUR, "Emil", {"snoozed_until": NOW + 2 * DAY}),
@@ -222,12 +213,6 @@ def test_an_axis_has_round_times_where_they_fit(snapshot: SnapshotAssertion) -> 
         incident = Incident(start=NOW - hours * HOUR, end=NOW)
         lines += [f"{hours} {columns}: {incident.axis(columns)}" for columns in (20, 47, 80, 150)]
     assert "\n".join(lines) == snapshot
-
-
-def test_a_narrow_card_keeps_its_labels_whole(snapshot: SnapshotAssertion) -> None:
-    now = frame()
-    card = facts.domain_card(now, now.domain_lines[0], Read())
-    assert on_paper(card, width=34) == snapshot
 
 
 def test_cards_of_domains_inboxes_and_sequences_are_whole(snapshot: SnapshotAssertion) -> None:
@@ -303,16 +288,6 @@ def test_the_verdict_names_two_causes_and_counts_the_others() -> None:
         assert now.headline.parts[0].endswith(" paused"), "nothing else comes before the verdict"
 
 
-def test_the_longest_of_several_pauses_is_named() -> None:
-    def lane(domain: str, state: LaneState, *hours: int) -> Lane:
-        parts = (Segment(start=NOW - n * HOUR, end=NOW, state=state, affected=1) for n in hours)
-        return Lane(domain=domain, inboxes=2, segments=tuple(parts))
-
-    one, other = lane("a.example", LaneState.PAUSED, 1), lane("b.example", LaneState.PAUSED, 3)
-    for lanes, said in (((one,), "1 paused for 1 h"), ((one, other), "2 paused, the longest for 3 h")):
-        assert said in Incident(start=NOW - DAY, end=NOW, lanes=lanes).summary
-
-
 def test_the_report_is_whole(snapshot: SnapshotAssertion) -> None:
     for name, now in headlines():
         lines = [inked(line.pieces) for line in report(now, width=120)]
@@ -344,40 +319,37 @@ def test_health_over_time_is_drawn_with_its_gaps(snapshot: SnapshotAssertion) ->
 
 
 def test_lanes_are_drawn_whole(snapshot: SnapshotAssertion) -> None:
-    start = NOW - 6 * HOUR
-    lanes = tuple(
-        Lane(domain=f"{state.value}.example", inboxes=7, segments=(
-            Segment(start=start, end=NOW - 3 * HOUR, state=LaneState.HEALTHY),
-            Segment(start=NOW - 3 * HOUR, end=NOW - HOUR * (n % 2), state=state, affected=n),
-        ))
+    stood: dict[str, Sequence[tuple[float, float, LaneState, int]]] = {
+        state.value: ((360, 180, LaneState.HEALTHY, 0), (180, n % 2 * 60, state, n))
         for n, state in enumerate(LaneState)
-    )  # fmt: skip
-    empty = Lane(domain="never.example", inboxes=2)
-    new = Lane(
-        domain="new.example",
-        inboxes=2,
-        segments=(Segment(start=NOW - HOUR, end=NOW, state=LaneState.BAD, affected=1),),
-    )
+    }
+    # A few seconds of six hours are far less than a cell.
+    stood["brief"] = ((60, 59.9, LaneState.PAUSED, 7), (59.9, 0, LaneState.HEALTHY, 0))
+    stood |= {"never": (), "new": ((60, 0, LaneState.BAD, 1),)}
+    lanes = []
+    for name, parts in stood.items():
+        segments = (
+            Segment(start=NOW - since * MINUTE, end=NOW - until * MINUTE, state=state, affected=affected)
+            for since, until, state, affected in parts
+        )
+        lanes.append(Lane(domain=f"{name}.example", inboxes=7, segments=tuple(segments)))
     marks = [
         Mark(
             at=NOW - n * 14 * MINUTE,
             kind=kind,
             subject="x",
             text=kind.value,
-            about="bad.example" if n % 2 else "sq_1",
+            about=("sq_1", "bad.example")[n % 2],
         )
-        for n, kind in enumerate([*MarkKind, *MarkKind, *MarkKind])
+        for n, kind in enumerate([*MarkKind] * 3)
     ]
-    incident = Incident(start=start, end=NOW, lanes=(*lanes, empty, new)).with_marks(marks)
+    incident = Incident(start=NOW - 6 * HOUR, end=NOW, lanes=tuple(lanes)).with_marks(marks)
     drawing = [incident.summary, incident.axis(80), incident.axis(30)]
     drawing.append(replace(incident, start=NOW - 7 * DAY).axis(80))
     for cursor in (None, NOW - 100 * MINUTE):
         for line in lane_lines(incident, cursor=cursor):
-            drawing += [
-                f"{line.key} {line.tone.value} {inked(line.now)}",
-                inked(line.bar(60)),
-                inked(line.reading.pieces),
-            ]
-            drawing += [inked(words.pieces) for words in line.happened]
+            assert [width_of(line.bar(width)) for width in (8, 61, 250)] == [8, 61, 250]
+            drawing += [f"{line.key} {line.tone.value} {inked(line.now)}", inked(line.bar(60))]
+            drawing += [inked(words.pieces) for words in (line.reading, *line.happened)]
     drawing += [inked(words.pieces) for words in legend()]
     assert "\n".join(drawing) == snapshot

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 
-from shared.domain.snapshot import RATE_LIMITED, REJECTED, UNREADABLE, Reading, Snapshot
-from shared.domain.workspace_verdict import SERVICE
-from shared.records.guardrails import Incident
+from shared.domain.snapshot import REJECTED, UNREADABLE, Snapshot
 from shared.records.records import DomainPast, DomainPause
-from tests.kit.snapshots import NOW, account, failing, tick_of
+from tests.kit.snapshots import NOW, account, failing, fired, reading, tick_of
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.alarms import since_words
 from tui.model.board import DomainFacts
 from tui.model.columns import Arrangement
-from tui.model.frame import DOMAINS, Frame
+from tui.model.frame import DOMAINS
 from tui.model.happened import Mark, MarkKind
 
 MINUTE = timedelta(minutes=1)
@@ -28,22 +25,13 @@ def resting(*domains: str, minutes: float = 0) -> Snapshot:
         replace(box, status="resting" if box.domain in domains else "active", health_score=90.0)
         for box in account().inboxes.value or ()
     )
-    return replace(account(), inboxes=Reading(value=boxes, read_at=NOW + minutes * MINUTE))
+    return replace(account(), inboxes=reading(boxes, at=NOW + minutes * MINUTE))
 
 
 def seen(state: WorkspaceState, snapshot: Snapshot, *, minutes: float, beats: int = 1) -> list[str]:
     """What the alarms say that a reading raises."""
     now = NOW + minutes * MINUTE
     return [alarm.told(now) for alarm in state.take(tick_of(snapshot, beats=beats), now=now)]
-
-
-def followed(moments: Iterable[tuple[float, Snapshot]]) -> Frame:
-    """What is shown after these readings, so many minutes after the first."""
-    state, at = WorkspaceState(workspace="acme"), 0.0
-    for minutes, snapshot in moments:
-        seen(state, snapshot, minutes=minutes)
-        at = minutes
-    return state.frame(now=NOW + at * MINUTE)
 
 
 def test_an_alarm_goes_off_at_the_edge_and_not_for_what_was_already_so() -> None:
@@ -93,46 +81,27 @@ def test_what_is_acknowledged_together_is_taken_back_together() -> None:
     assert pressed(None) == [ONE]
 
 
-def test_each_trouble_of_the_service_has_its_own_start_also_where_it_comes_back() -> None:
-    moments, readings = [], account().inboxes
-    for cause, minutes in ((REJECTED, 1), (UNREADABLE, 5), (RATE_LIMITED, 16)):
+def test_a_cause_that_comes_back_between_two_looks_begins_anew() -> None:
+    state, readings = WorkspaceState(workspace="acme"), account().inboxes
+    for minutes, cause, looks in ((1, REJECTED, True), (5, UNREADABLE, False), (16, REJECTED, True)):
         readings = readings.failed("no", cause=cause, at=NOW + minutes * MINUTE)
-        moments.append((minutes, replace(account(), inboxes=readings)))
-    assert f"{RATE_LIMITED} since 14:48 (0 s)" in followed(moments).headline.text
-    again = account().inboxes.failed("no", cause=REJECTED, at=NOW + MINUTE)
-    moments = [(1, replace(account(), inboxes=again))]
-    again = again.failed("no", cause=UNREADABLE, at=NOW + 5 * MINUTE).failed(
-        "no", cause=REJECTED, at=NOW + 16 * MINUTE
-    )
-    # The look between had seen nothing of the other cause.
-    frame = followed([*moments, (16, replace(account(), inboxes=again))])
-    (alarm,) = [alarm for alarm in frame.alarms if alarm.key == SERVICE]
-    assert since_words(alarm.condition, now=frame.now) == "14:48"
-    assert "since 14:48" in frame.headline.text
-
-
-def test_what_comes_back_after_a_while_begins_anew_without_a_history() -> None:
-    frame = followed(
-        [
-            (0, resting(ONE)),
-            (10, resting(minutes=10)),
-            (12, resting(ONE, minutes=12)),
-        ]
-    )
-    assert frame.domain_lines[0].since == "14:44"
-    # A flicker doesn't end it.
-    frame = followed([(0, resting(ONE)), (10, resting(minutes=10)), (10.4, resting(ONE, minutes=10.4))])
-    assert frame.domain_lines[0].since == "before 14:32"
+        if looks:
+            seen(state, replace(account(), inboxes=readings), minutes=minutes)
+    frame = state.frame(now=NOW + 16 * MINUTE)
+    assert [since_words(alarm.condition, now=frame.now) for alarm in frame.alarms if not alarm.where] == [
+        "14:48"
+    ]
+    assert f"{REJECTED} since 14:48 (0 s)" in frame.headline.text
 
 
 def test_the_guardrail_of_a_domain_hides_neither_its_own_alarm_nor_its_start() -> None:
     state, at = WorkspaceState(workspace="acme"), (NOW + MINUTE).timestamp()
-    fired = Incident(
-        workspace="acme", rule="many", sentence="", action="", subject=ONE, label=ONE, note="", domain=ONE,
-        id=1, began_at=at, held_at=at,
-    )  # fmt: skip
     seen(state, resting(OTHER), minutes=0)
-    seen(state, replace(resting(ONE, OTHER, minutes=1), firings=(fired,)), minutes=1)
+    seen(
+        state,
+        replace(resting(ONE, OTHER, minutes=1), firings=(fired(subject=ONE, domain=ONE, began_at=at),)),
+        minutes=1,
+    )
     state.acknowledge(None, now=NOW)
     lines = {line.key: line for line in state.frame(now=NOW).domain_lines}
     assert [lines[name].is_acknowledged for name in (ONE, OTHER)] == [True, True]
@@ -143,14 +112,10 @@ def test_the_guardrail_of_a_domain_hides_neither_its_own_alarm_nor_its_start() -
 
 def test_the_newest_changes_come_first_and_the_oldest_are_dropped() -> None:
     state = WorkspaceState(workspace="acme")
-    for minutes in range(150):
-        marks = tuple(
-            Mark(at=NOW + (2 * minutes + n) * MINUTE, kind=MarkKind.PAUSED, subject="", text="")
-            for n in (1, 0)
-        )
-        state.take(tick_of(account(), changes=marks), now=NOW)
-    at = [(mark.at - NOW) / MINUTE for mark in state.frame(now=NOW).changes]
-    assert at == list(range(299, 99, -1))
+    marks = tuple(Mark(at=NOW - n * MINUTE, kind=MarkKind.PAUSED, subject="", text="") for n in range(300))
+    for later in (marks[150:], marks[:150]):
+        state.take(tick_of(account(), changes=later), now=NOW)
+    assert state.frame(now=NOW).changes == marks[:200]
 
 
 def test_what_a_frame_has_worked_out_holds_for_the_next_until_something_or_the_day_is_another() -> None:
