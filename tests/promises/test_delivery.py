@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sqlite3
 
+import aiohttp
 import pytest
 
 from tests.kit import Team, bounced, interested, paused_domain, signature
@@ -285,3 +288,36 @@ async def test_what_a_lead_wrote_mentions_nobody_and_forges_no_link(team: Team) 
     card = await team.card("our bank")
     assert "<!channel>" not in card.mrkdwn
     assert "<https://evil.example|our bank>" not in card.mrkdwn
+
+
+async def test_a_delivery_that_cannot_be_stored_is_refused_until_it_can(team: Team) -> None:
+    """Another program holds the database: the service sends the delivery again, as the 503 says."""
+    body = interested("Ada")
+    with contextlib.closing(sqlite3.connect(team.state_dir / "bot.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        signed = {"X-Service-Signature": signature(body)}
+        async with team.http.post(f"{team.url}/webhooks/outreach", data=body, headers=signed) as answer:
+            assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
+        status, ready = await team.ready()
+        assert (status, ready["ready"]) == (503, False)
+        assert ready["database"] == "no response"
+        assert (await team.get("/healthz"))[0] == 200
+    assert await team.deliver(body) == 200
+    assert (await team.ready())[0] == 200
+    await team.card("Ada")
+    await team.settled()
+    assert sorted((await team.posted()).values()) == [1]
+
+
+async def test_a_bot_whose_database_was_replaced_takes_nothing_and_ends_with_a_sentence(team: Team) -> None:
+    await team.stop()
+    answers = set[int]()
+    with pytest.raises(Exception, match="was deleted or replaced while the bot ran"):  # noqa: PT012
+        async with team.serving():
+            assert await team.deliver(interested("Ada")) == 200
+            (team.state_dir / "bot.db").rename(team.state_dir / "moved.db")
+            # It notices it when it writes: no delivery until then may be answered 200.
+            with contextlib.suppress(aiohttp.ClientConnectionError):  # it no longer listens
+                while True:
+                    answers.add(await team.deliver(interested("Grace")))
+    assert answers <= {503}

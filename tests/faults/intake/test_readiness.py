@@ -7,11 +7,9 @@ import threading
 import time
 from typing import Any
 
-import pytest
 import sqlalchemy as sa
 
 from bot.http.readiness import CHECK_TIMEOUT
-from shared.records.records import RecordsUnavailable
 from tests.kit.bot import interested
 from tests.kit.team import Installation
 from tests.kit.waiting import BOUND_SECONDS
@@ -49,22 +47,3 @@ async def test_probes_and_metrics_wait_for_no_report(bot: Installation) -> None:
     finally:
         ends.set()
         await report
-
-
-async def test_deliveries_that_could_not_be_stored_fail_readiness_until_others_are(bot: Installation) -> None:
-    assert bot.running is not None
-    arrivals = bot.running.store.arrivals
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(arrivals, "append", refuse)
-        patch.setattr(arrivals, "try_out", refuse)
-        assert await bot.deliver(interested(1)) == 503
-        for _ in range(3):
-            status, state = await bot.ready()
-            assert (status, state["ready"]) == (503, False)
-            assert state["database"] == "the disk is full"
-    assert await bot.deliver(interested(1)) == 200
-    assert (await bot.ready())[0] == 200
-
-
-async def refuse(*_: object, **__: object) -> None:
-    raise RecordsUnavailable("the disk is full")
