@@ -9,7 +9,7 @@ import pytest
 
 from shared import commands
 from shared.assistants.session import read_call, tools
-from shared.commands.base import discover
+from shared.commands.base import ALIASES, COMMANDS, discover
 from tests.kit import Account, Shell, Team
 from tests.kit.screen import Screen
 from tools import docs_pages
@@ -36,7 +36,6 @@ async def _run(_, context):
 COMMAND = Command(
     arguments=Weather,
     run=_run,
-    rank=1000,
     aliases=("sky",),
     summary="Say how the weather is",
     own_fields=("sky",),
@@ -57,7 +56,7 @@ def one_file(tmp_path: Path) -> Iterator[None]:
     yield
     # The table of commands is the process's own: the tests after this one must not know the weather.
     path.remove(str(folder))
-    discover(commands.__name__, path)
+    del COMMANDS["weather"], ALIASES["sky"]
 
 
 async def test_slack_runs_a_command_of_one_file(team: Team) -> None:

@@ -9,7 +9,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 
 REGISTRY = CollectorRegistry(auto_describe=True)
 
-_LATENCY = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.3, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600)
+_LATENCY = [0.01 * 2**power for power in range(20)]
+"""Seconds, up to an hour and a half."""
 
 
 class Process(ProcessCollector):
@@ -44,7 +45,7 @@ INTAKE_WAITING = Gauge("outreach_intake_waiting", "Deliveries waiting to be comm
 BATCH = Histogram(
     "outreach_commit_deliveries",
     "Deliveries per commit",
-    buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256),
+    buckets=[2**power for power in range(9)],
     registry=REGISTRY,
 )
 POSTED = Counter("outreach_posted", "Messages posted, by kind", ["kind"], registry=REGISTRY)

@@ -389,8 +389,6 @@ class Command(Data):
     run: Run
     """Gives a result, or the question that it asks first. Raises `OutreachError`, `RecordsUnavailable`."""
     summary: str
-    rank: int
-    """Its place in lists of commands."""
     usage: str = ""
     changes: bool = False
     asks: bool = False
@@ -426,6 +424,11 @@ class ChangingCommand(Command):
     role: Role = Role.OPERATOR
 
 
+LEADING = (
+    "help status sequences pause resume inboxes domains domain stats leads lead add remove replies subscribe "
+    "unsubscribe subscriptions digest guardrails report undo away back audit whoami doctor"
+)
+"""The commands in the order of lists, which lead with what people use most; any other comes last."""
 NO_COMMANDS = frozenset({"base", "domain_page", "errors", "hold", "rules", "run", "times"})
 """The modules of this package without a command."""
 COMMANDS: dict[str, Command] = {}
@@ -447,9 +450,8 @@ def discover(package: str, folders: Iterable[str]) -> None:
         if one.name not in NO_COMMANDS:
             module = vars(importlib.import_module(f"{package}.{one.name}"))
             found += module.get("FAMILY") or [module["COMMAND"]]
-    # Not in the order of files: help and the documents lead with what people use most.
-    found.sort(key=lambda one: one.rank)
-    COMMANDS.clear()
+    # Not in the order of files.
+    places = {name: place for place, name in enumerate(LEADING.split())}
+    found.sort(key=lambda one: places.get(one.name, len(places)))
     COMMANDS.update((command.name, command) for command in found)
-    ALIASES.clear()
     ALIASES.update((alias, command.name) for command in found for alias in command.aliases)

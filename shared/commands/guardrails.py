@@ -132,7 +132,6 @@ async def _run(arguments: Guard, context: CommandContext) -> Result | Question:
 COMMAND = ChangingCommand(
     arguments=Guard,
     run=_run,
-    rank=180,
     aliases=("guard",),
     usage="[list|add RULE [as NAME]|test RULE|test NAME|remove NAME|off [NAME [for 24h]]|on [NAME]]",
     summary="Manage rules that notify you or pause sequences when bounces, replies or health get worse",

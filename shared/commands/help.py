@@ -133,7 +133,6 @@ FAMILY = (
     Command(
         arguments=Help,
         run=_help,
-        rank=0,
         aliases=("hi", "?"),
         usage="[COMMAND|all]",
         summary="Show what to type first, all commands, or how to use one",
@@ -142,7 +141,6 @@ FAMILY = (
     Command(
         arguments=Doctor,
         run=_doctor,
-        rank=250,
         summary="Check the connection to the service, Slack, the channels and the database",
         role=Role.ADMIN,
         examples=("doctor",),
@@ -151,7 +149,6 @@ FAMILY = (
     Command(
         arguments=Whoami,
         run=_whoami,
-        rank=240,
         summary="Show your role and permissions",
         examples=("whoami",),
         own_fields=("role", "workspace", "may"),

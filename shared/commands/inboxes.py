@@ -174,7 +174,6 @@ FAMILY = (
     Command(
         arguments=Inboxes,
         run=_inboxes,
-        rank=50,
         usage="[DOMAIN|unhealthy]",
         summary="List inboxes with health score, daily limit and status, the worst first",
         own_fields=("status",),
@@ -183,7 +182,6 @@ FAMILY = (
     Command(
         arguments=Domains,
         run=_domains,
-        rank=60,
         aliases=("bounces",),
         summary="List the sending domains, worst first, with state, lowest health and bounces of 24 hours",
         own_fields=("state",),
@@ -192,7 +190,6 @@ FAMILY = (
     Command(
         arguments=Domain,
         run=_domain,
-        rank=70,
         usage="DOMAIN",
         summary="Show the state of a domain and its causes: health, sends, bounces, DNS, last changes, advice",
         own_fields=("at", "kind"),

@@ -411,7 +411,6 @@ FAMILY = (
     Command(
         arguments=Leads,
         run=_leads,
-        rank=90,
         usage="[SEQUENCE] [STATUS]",
         summary="List the newest leads, filtered by sequence or status",
         own_fields=("id", "status"),
@@ -421,7 +420,6 @@ FAMILY = (
     Command(
         arguments=Lead,
         run=_lead,
-        rank=100,
         usage="EMAIL|NAME|ld_…",
         summary="Show a lead and its last reply, by email, name or id",
         own_fields=("id", "status"),
@@ -430,7 +428,6 @@ FAMILY = (
     ChangingCommand(
         arguments=Add,
         run=_add,
-        rank=110,
         usage="EMAIL to SEQUENCE [field=value …]",
         summary="Add a lead to a sequence",
         examples=("add ann@acme.com to sq_1 first_name=Ann company=Acme",),
@@ -438,7 +435,6 @@ FAMILY = (
     ChangingCommand(
         arguments=Remove,
         run=_remove,
-        rank=120,
         usage="EMAIL|ld_…",
         summary="Remove a lead from all sequences, after confirmation",
         own_fields=("id",),

@@ -393,7 +393,6 @@ FAMILY = (
     ChangingCommand(
         arguments=Pause,
         run=_plan,
-        rank=30,
         aliases=("stop",),
         usage="SEQUENCE [for 2h] [reason …]",
         summary="Pause a sequence, or all of them, until you resume it or for a set time",
@@ -411,7 +410,6 @@ FAMILY = (
     ChangingCommand(
         arguments=Resume,
         run=_plan,
-        rank=40,
         aliases=("unpause",),
         usage="SEQUENCE",
         summary="Resume a paused sequence",

@@ -187,7 +187,6 @@ FAMILY = (
     Command(
         arguments=Replies,
         run=_run,
-        rank=130,
         aliases=("open",),
         usage="[mine|PAGE]",
         summary="List unclaimed interested replies, or those that you have claimed",
@@ -197,7 +196,6 @@ FAMILY = (
     ChangingCommand(
         arguments=Away,
         run=_away,
-        rank=210,
         usage="[for 2h|until monday]",
         summary="Get no turns in a rota while you are away",
         examples=("away until monday", "away for 2h", "away"),
@@ -207,7 +205,6 @@ FAMILY = (
     ChangingCommand(
         arguments=Back,
         run=_back,
-        rank=220,
         summary="Get turns in a rota again",
         examples=("back",),
         slack_only=True,

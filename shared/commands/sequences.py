@@ -221,7 +221,6 @@ def _fold(text: str) -> str:
 COMMAND = Command(
     arguments=Sequences,
     run=_run,
-    rank=20,
     usage="[active|paused]",
     summary="List sequences with status and steps",
     own_fields=("id", "status", "paused_until"),

@@ -423,7 +423,6 @@ FAMILY = (
     Command(
         arguments=Stats,
         run=_run,
-        rank=80,
         usage="[by sequence|step|variant|inbox|person] [7d|last week|FROM..TO]",
         summary="Show sends, replies, positive replies, meetings and rates, or times to claim by person",
         own_fields=("id",),
@@ -438,7 +437,6 @@ FAMILY = (
     Command(
         arguments=Report,
         run=_report,
-        rank=190,
         usage="[last week|last month|7d|FROM..TO]",
         summary="Show a client report for a period: sends, replies, meetings, health, incidents",
         own_fields=("workspace", "from", "to", "made_at", "at"),

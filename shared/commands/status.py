@@ -219,7 +219,6 @@ def _data(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) ->
 COMMAND = Command(
     arguments=Status,
     run=_run,
-    rank=10,
     summary="Show an overview on one page",
     own_fields=("workspace", "last_delivery_at", "tone"),
     examples=("status",),

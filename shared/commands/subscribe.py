@@ -461,7 +461,6 @@ FAMILY = (
     ChangingCommand(
         arguments=Subscribe,
         run=_subscribe,
-        rank=140,
         usage="EVENT… [sequence=…] [domain=…] [inbox=…] [here|#channel] [condensed]",
         summary="Choose which events post to a channel",
         examples=(
@@ -473,7 +472,6 @@ FAMILY = (
     ChangingCommand(
         arguments=Unsubscribe,
         run=_unsubscribe,
-        rank=150,
         usage="EVENT… [sequence=…] [domain=…] [inbox=…] [here|#channel]",
         summary="Stop events from posting to a channel, or all of them",
         examples=("unsubscribe bounces here", "unsubscribe all #sales"),
@@ -481,7 +479,6 @@ FAMILY = (
     Command(
         arguments=Subscriptions,
         run=_subscriptions,
-        rank=160,
         usage="[here|#channel]",
         summary="List the subscriptions of a channel",
         examples=("subscriptions", "subscriptions #sales"),
@@ -489,7 +486,6 @@ FAMILY = (
     ChangingCommand(
         arguments=Digest,
         run=_digest,
-        rank=170,
         usage="now|today|[weekdays|mon,thu] at 09:00 [ZONE]|off [here|#channel]",
         summary="Show a summary of yesterday or of today so far, schedule it for the days you choose, or turn it off",
         examples=(

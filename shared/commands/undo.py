@@ -232,7 +232,6 @@ FAMILY = (
     ChangingCommand(
         arguments=Undo,
         run=_run,
-        rank=200,
         summary="Undo your newest pause or resume, then the one before, each within 10 minutes",
         asks=True,
         examples=("undo",),
@@ -240,7 +239,6 @@ FAMILY = (
     Command(
         arguments=Audit,
         run=_audit,
-        rank=230,
         aliases=("log",),
         summary="List recent changes: who, what, when and where",
         own_fields=("at", "workspace", "via"),
