@@ -168,15 +168,13 @@ class Worker:
             task.add_done_callback(self._tasks[kind.name].discard)
 
     async def _serve(self, kind: Kind, group: Sequence[Job], deadline: float) -> None:
-        ends: Mapping[Job, End]
+        ends: Mapping[Job, End] = {job: Again(after=_backoff(job)) for job in group}
         try:
             ends = await self._handled(kind, group, deadline)
         except RecordsUnavailable as error:
             log.warning("jobs postponed", kind=kind.name, count=len(group), error=str(error))
-            ends = {job: Again(after=_backoff(job)) for job in group}
-        except Exception as error:  # jobs of other groups must not wait for it
+        except Exception:  # jobs of other groups must not wait for it
             log.exception("jobs failed", kind=kind.name, count=len(group))
-            ends = {job: Again(after=_backoff(job), error=type(error).__name__) for job in group}
         try:
             await self._store.jobs.end(ends)
         except RecordsUnavailable as error:

@@ -18,7 +18,7 @@ from cli.console.interactive import confirm
 from cli.console.resources import open_bot_store, open_web_api, record
 from shared.commands.base import Result
 from shared.domain.card import Card, Fact, Tone
-from shared.history.engine import metadata as history
+from shared.history.history import metadata as history
 from shared.settings import Settings, load
 from shared.storage.database import temporary_engine
 from shared.storage.redaction import Key, Redaction, clear_free_space, mentions, redact

@@ -154,13 +154,6 @@ def long_statements(connection: sa.Connection, seconds: float) -> Iterator[None]
         driver.limit = usual
 
 
-def autocommit(engine: sa.Engine) -> sa.Engine:
-    if engine.dialect.name != "sqlite":
-        return engine.execution_options(isolation_level="AUTOCOMMIT")
-    # The dialect's own AUTOCOMMIT would undo `_set_up_sqlite`.
-    return engine.execution_options(autocommit=True)
-
-
 def _keep_private(path: str | None) -> None:
     if not path or path == ":memory:":
         return
@@ -222,6 +215,5 @@ def _use_wal(connection: Any) -> None:
 
 
 def _begin_immediate(connection: sa.Connection) -> None:
-    options = connection.get_execution_options()
-    if not options.get("autocommit", False):
-        connection.exec_driver_sql("BEGIN" if options.get("read_only", False) else "BEGIN IMMEDIATE")
+    reads = connection.get_execution_options().get("read_only", False)
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")

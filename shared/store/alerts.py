@@ -54,7 +54,7 @@ TOGETHER_SECONDS = 5.0
 LONGEST_REMINDER_SECONDS = 4 * 3600.0
 """Between two reminders of one paused domain, at most."""
 PAUSED_SECONDS = 21 * DAY
-"""The age after which the card of a paused domain is left as it is."""
+"""The age after which the card of a paused domain is left as it is, and nobody looks any more whether it is over."""
 MOVED = json.dumps({"moved": True})
 """The state of a card about DNS, once the card of the domain's pause shows it instead."""
 NAME_LETTERS = 300
@@ -371,12 +371,12 @@ class Alerts(Repository):
     @reads
     def paused_domains(self, tx: Transaction, workspace: str) -> Sequence[Alert]:
         """Paused domains that have not recovered, the newest first."""
-        return _open_cards(tx, workspace, (PAUSED,))
+        return open_cards(tx, workspace, (PAUSED,))
 
     @writes
     def take_dns(self, tx: Transaction, workspace: str, domain: str) -> None:
         """Let the card of a domain's broken DNS point to that of its pause, which shows it from now on."""
-        for row in _open_cards(tx, workspace, (DNS,)):
+        for row in open_cards(tx, workspace, (DNS,)):
             if in_dns(row.domain) == in_dns(domain):
                 update_subject(tx, row.id, MOVED, recovered=True)
 
@@ -578,7 +578,7 @@ def _pass_on(
     return [Passed(due=due, before=alert, turn=turn, candidates=candidates) for due in cards]
 
 
-def _open_cards(tx: Transaction, workspace: str, kinds: Collection[str]) -> Sequence[Alert]:
+def open_cards(tx: Transaction, workspace: str, kinds: Collection[str]) -> Sequence[Alert]:
     """The alerts about a domain that are not over, the newest first, without their words."""
     since = _c.received_at > tx.now - PAUSED_SECONDS
     where = (_c.workspace == workspace) & since & _c.kind.in_(kinds) & _c.recovered_at.is_(None)
@@ -590,7 +590,7 @@ def open_card(tx: Transaction, workspace: str, domain: str) -> Alert | None:
     # In Python: a domain is compared by its key everywhere, which a database can't compute.
     cards = [
         row
-        for row in _open_cards(tx, workspace, (PAUSED, DNS))
+        for row in open_cards(tx, workspace, (PAUSED, DNS))
         if domain in {subject_key(row.domain), in_dns(row.domain)}
     ]
     return min(cards, key=lambda row: row.kind != PAUSED, default=None)

@@ -28,12 +28,14 @@ from shared.domain.wall_clock import DAY
 from shared.frozen import frozen
 from shared.records.records import Subscription
 from shared.store import facts, jobs, messages
+from shared.store.alerts import PAUSED_SECONDS, open_cards
 from shared.store.db import migrate
 from shared.store.db.engine import (
     Repository,
     Transaction,
     ValuesRefused,
     blames_values,
+    method,
     portions,
     probes,
     reads,
@@ -45,7 +47,6 @@ from shared.store.db.schema import (
     alerts,
     deliveries,
     known_leads,
-    literal,
     posts,
     sightings,
 )
@@ -59,8 +60,6 @@ ERASED = "erased"
 """The problem of a delivery whose person was erased: sent again, it must not bring them back."""
 ADOPTED_SECONDS = 90_000.0
 """The time in which a delivery takes over the alert of its lead that was found; the sender tries for a day."""
-UNKNOWN_AFTER_SECONDS = 21 * DAY
-"""The age after which nobody looks any more whether an incident is over."""
 WITHIN_SECONDS = 3600.0
 """Between two events of one reply, at most."""
 COMPARED = 100
@@ -115,29 +114,6 @@ def lead_key(email: str) -> str:
     return hashlib.sha256(address(email).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class Arrivals(Repository):
-    """Deliveries as they come in."""
-
-    async def append(self, batch: Sequence[Arrival]) -> None:
-        """Commit the arrivals of one batch."""
-        await self.database.append(lambda tx: insert(tx, batch))
-
-    @writes
-    def check(self, tx: Transaction) -> None:
-        """Raise `RecordsUnavailable` unless the database can be written to, and no newer version has upgraded it."""
-        if str(tx.scalar(_REWRITTEN)) != migrate.HEAD:
-            migrate.read_state(tx.connection).check()
-
-    async def try_out(self, size: int) -> None:
-        """Write so many bytes, and drop them again: a small write may fit on a disk on which no delivery does.
-
-        Raises `RecordsUnavailable`.
-        """
-        content = {"bytes": secrets.token_hex(size)}  # random: PostgreSQL would pack zeros
-        await self.database.write(lambda tx: facts.put(tx, PROBE, "", content))
-        await self.database.write(lambda tx: facts.drop(tx, PROBE, ""))
-
-
 def insert(tx: Transaction, batch: Sequence[Arrival], *, found: bool = False) -> None:
     """Write deliveries; `found`: those that never came, which no count of the service's has."""
     if not batch:
@@ -155,6 +131,27 @@ def _sqlite(size: int, *, found: bool) -> str:
     """Four values a row; the moment of the arrival is also that of the newest."""
     rows = (f"(1,{found:d},?{n},?{n + 1},?{n + 2},?{n + 3},?{n + 3})" for n in range(1, 1 + 4 * size, 4))
     return f"{_INTO} VALUES {','.join(rows)}"
+
+
+class Arrivals(Repository):
+    """Deliveries as they come in, each batch committed before it is answered."""
+
+    append = writes(method(insert))
+
+    @writes
+    def check(self, tx: Transaction) -> None:
+        """Raise `RecordsUnavailable` unless the database can be written to, and no newer version has upgraded it."""
+        if str(tx.scalar(_REWRITTEN)) != migrate.HEAD:
+            migrate.read_state(tx.connection).check()
+
+    async def try_out(self, size: int) -> None:
+        """Write so many bytes, and drop them again: a small write may fit on a disk on which no delivery does.
+
+        Raises `RecordsUnavailable`.
+        """
+        content = {"bytes": secrets.token_hex(size)}  # random: PostgreSQL would pack zeros
+        await self.database.write(lambda tx: facts.put(tx, PROBE, "", content))
+        await self.database.write(lambda tx: facts.drop(tx, PROBE, ""))
 
 
 def heard_since(tx: Transaction, workspace: str) -> float | None:
@@ -414,7 +411,7 @@ def _retire(tx: Transaction, before: Mapping[bytes, sa.Row[Any]]) -> Mapping[byt
     Returns the new hashes by the old ones.
     """
     names = {row.alert or alert_id(key): key for key, row in before.items()}
-    over = alerts.c.recovered_at.is_not(None) | (alerts.c.received_at <= NOW - UNKNOWN_AFTER_SECONDS)
+    over = alerts.c.recovered_at.is_not(None) | (alerts.c.received_at <= NOW - PAUSED_SECONDS)
     ended = sa.select(alerts.c.id).where(alerts.c.id.in_(names), alerts.c.kind.in_(ACKNOWLEDGED), over)
     retired = dict[bytes, bytes]()
     for name in tx.scalars(ended, {"now": tx.now}).all() if names else ():
@@ -532,18 +529,10 @@ def _called(decision: Decision, turn: Turn | None) -> tuple[PlannedPost, ...]:
 
 def _join_incidents(tx: Transaction, incidents: Decided) -> Mapping[int, str]:
     """Deliveries about an incident that has an alert already, with its id: one incident is one card."""
-    if not incidents:
-        return {}
-    is_open = (
-        alerts.c.domain.in_({decision.domain for _, decision in incidents})
-        & alerts.c.recovered_at.is_(None)
-        & (alerts.c.kind == literal(PAUSED))  # in the words of its index
-        & (alerts.c.received_at > NOW - UNKNOWN_AFTER_SECONDS)
-    )
-    query = sa.select(alerts.c.workspace, alerts.c.domain, alerts.c.id).where(is_open)
-    rows = tx.execute(query.order_by(alerts.c.received_at), {"now": tx.now})
-    open_ids = {(row.workspace, row.domain): row.id for row in rows}
-    joined = dict[int, str]()
+    open_ids, joined = dict[tuple[str, str], str](), dict[int, str]()
+    for workspace in {row.workspace for row, _ in incidents}:
+        for card in reversed(open_cards(tx, workspace, (PAUSED,))):
+            open_ids[workspace, card.domain] = card.id
     for row, decision in incidents:
         its = open_ids.setdefault((row.workspace, decision.domain), row.alert_id)
         if its not in {row.alert_id, row.alert}:

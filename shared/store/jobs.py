@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from shared.frozen import frozen
 from shared.store import facts
-from shared.store.db.engine import Repository, Transaction, portions, probes, writes
+from shared.store.db.engine import Repository, Transaction, probes, writes
 from shared.store.db.schema import NOW, jobs
 from shared.store.slack_limits import Pace
 
@@ -53,7 +53,6 @@ class Job:
     due_at: float | None = None
     """The time when it is due, or when the lease of whoever has it ends; None while it sleeps."""
     payload: Mapping[str, Any]
-    error: str = ""
 
 
 @frozen
@@ -66,7 +65,6 @@ class Again:
     """A job to look at again after so many seconds; None: it sleeps until it is put."""
 
     after: float | None
-    error: str = ""
     attempts: int | None = None
     """The number of attempts to set; None leaves it as it is."""
 
@@ -100,7 +98,6 @@ _AGAIN = (
         token=0,
         rank=sa.bindparam("kept_rank"),
         attempts=sa.bindparam("tried"),
-        error=sa.bindparam("why"),
         # As it stands, where nothing else is given: it may have been changed under the lease.
         payload=sa.func.coalesce(sa.bindparam("kept", type_=sa.Text), _c.payload),
         due_at=_AT,
@@ -205,7 +202,7 @@ class Jobs(Repository):
                 finish(tx, job)
             else:
                 rank = job.rank if how.attempts is None else ORDINARY  # who waits, waits for the next try too
-                again(tx, job, after=how.after, error=how.error, attempts=how.attempts, rank=rank)
+                again(tx, job, after=how.after, attempts=how.attempts, rank=rank)
 
     @writes
     def sweep(self, tx: Transaction, leases: Mapping[str, tuple[float, float]]) -> None:
@@ -277,17 +274,14 @@ def _put(dialect: Any, how: How) -> Any:
     }
     if how == "replace":
         changed |= {name: wanted[name] for name in ("rank", "due_at", "payload")}
-        changed |= {"token": 0, "attempts": 0, "error": ""}
+        changed |= {"token": 0, "attempts": 0}
     return new.on_conflict_do_update(index_elements=["kind", "workspace", "key"], set_=changed)
 
 
 def hurry(tx: Transaction, kind: str, keys: Collection[str]) -> None:
     """Have those of these looked at now that there are, before all that is merely due."""
-    due = sa.case(((_c.token != 0) | (_c.due_at <= tx.now), _c.due_at), else_=tx.now)
-    for some in portions(sorted({*keys})):
-        these = (_c.kind == kind) & (_c.workspace == "") & _c.key.in_(some)
-        # By its revision, whoever looks at one just now does it again.
-        tx.update(jobs, these, rank=ASKED_FOR, revision=_c.revision + 1, due_at=due)
+    there = sa.select(_c.key).where(_c.kind == kind, _c.key.in_(keys))
+    put(tx, kind, *tx.scalars(there), how="sooner", rank=ASKED_FOR)
 
 
 def wake_all(tx: Transaction, kind: str) -> None:
@@ -342,7 +336,6 @@ def again(
     *,
     after: float | None,
     changed_after: float = 0.0,
-    error: str = "",
     attempts: int | None = None,
     payload: Mapping[str, Any] | None = None,
     rank: int = ORDINARY,
@@ -356,7 +349,6 @@ def again(
         "held": job.token,
         "seen": job.revision,
         "tried": job.attempts if attempts is None else attempts,
-        "why": error,
         "kept_rank": rank,
         "kept": None if payload is None else json.dumps(dict(payload)),
         "at": None if after is None else tx.now + after,

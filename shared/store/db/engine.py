@@ -209,7 +209,6 @@ class Database:
         self.replaced = asyncio.Event()
         """The file was deleted or replaced: the database must be opened again."""
         self.engine = database.open_engine(url)
-        self._autocommit = database.autocommit(self.engine)
         self._read_only = self.engine.execution_options(read_only=True)
         self.clock = clock or SteadyClock()
         self._ask_database = clock is None and not self.is_sqlite
@@ -228,10 +227,6 @@ class Database:
         """Write portions until one isn't full, with the writes of others between them."""
         while await self.write(work) == AT_ONCE:
             pass
-
-    async def append(self, work: Work[T]) -> T:
-        """Run work of one statement, which is its own transaction. Raises `RecordsUnavailable`."""
-        return await self._run("write", lambda: self._checked(lambda: self._transact(self._autocommit, work)))
 
     async def read(self, work: Work[T], *, pool: str = "read") -> T:
         """Run reading work, beside the writers and the readings of other pools. Raises `RecordsUnavailable`."""

@@ -255,12 +255,7 @@ jobs = sa.Table(  # what is due: see `shared.store.jobs`
     serial(),
     sa.Column("rank", sa.SmallInteger, nullable=False, server_default="1"),  # 0: a person waits for it
     sa.Column("payload", sa.Text, nullable=False, server_default="{}"),
-    *texts(
-        "kind",
-        "workspace",
-        "key",
-        "error",
-    ),
+    *texts("kind", "workspace", "key"),
     *times("due_at"),  # leased: the end of the lease; NULL: it sleeps
     *counts(
         "token",  # random for each claim; 0: free

@@ -315,7 +315,7 @@ class World:
             "SELECT id, channel, kind, state, error, attempts, lookups FROM posts WHERE state NOT IN ('sent')"
         )
         left = [f"post {row}" for row in self.rows(query)]
-        turned = "SELECT key, due_at, error FROM jobs WHERE kind = 'paint'"
+        turned = "SELECT key, due_at, attempts FROM jobs WHERE kind = 'paint'"
         left += [f"card {row}" for row in self.rows(turned)]
         left += [f"delivery {row}" for row in self.rows("SELECT id FROM deliveries WHERE pending")]
         return left + [

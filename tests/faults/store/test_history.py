@@ -15,7 +15,7 @@ from sqlalchemy.engine import URL
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
 from shared.api.pace import BudgetState
 from shared.domain.snapshot import SOURCES, Reading, Snapshot
-from shared.history import writer
+from shared.history import history as module
 from shared.history.history import History
 from shared.records.records import HistoryUnavailable
 from shared.storage.database import parse_url
@@ -168,7 +168,7 @@ async def test_old_things_are_deleted_in_portions_and_the_last_value_stays(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # One series a transaction, so that several are needed: other writers get their turn in between.
-    monkeypatch.setattr(writer, "SERIES_TOGETHER", 1)
+    monkeypatch.setattr(module, "SERIES_TOGETHER", 1)
     for hours in range(8):
         at = NOW + hours * HOUR
         poll = snapshot(at, score=hours, status="active" if hours % 2 else "resting")
