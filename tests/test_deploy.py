@@ -12,7 +12,7 @@ import yaml
 from bot.http.asgi import SLACK
 from bot.server import KEEP_ALIVE_SECONDS
 from bot.telemetry.metrics import REGISTRY
-from shared.settings.declarations import SECRETS, VARIABLES
+from shared.settings.sections import SECRETS, VARIABLES
 from tests.test_docs import ROOT
 
 pytestmark = pytest.mark.lint

@@ -23,7 +23,7 @@ from cli.console.exit_codes import Failed, WrongUsage
 from cli.console.interactive import attended, must_be_free
 from shared.domain.card import Tone
 from shared.settings import DEFAULT, Settings, SettingsError, load
-from shared.settings.declarations import VARIABLES, SettingPath
+from shared.settings.sections import VARIABLES, SettingPath
 from shared.settings.template import NOTHING, commented_template
 from shared.storage.private_file import make_private_folder, replacing
 from shared.text.sanitize import visible

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     )
     from .events import Event, EventLead, Unknown, read_event, sign, signature_matches
     from .models import AddResult, Inbox, Lead, Page, Sequence, Skipped, StatsRow, Subscription
-    from .pace import BudgetState, LocalBudget, Pacer, Priority
+    from .pace import BudgetState, LocalBudget, Priority
     from .pipeline import RequestCounts
     from .words import EventKind, Grouping, InboxStatus, LeadStatus, SequenceStatus
 
@@ -51,7 +51,6 @@ __all__ = [
     "NotFound",
     "OutreachClient",
     "OutreachError",
-    "Pacer",
     "Page",
     "Priority",
     "RateLimited",

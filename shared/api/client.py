@@ -24,7 +24,7 @@ from urllib.parse import quote
 from . import decode, models, words
 from .errors import InvalidRequest, NotFound, OutreachError, RateLimited, Uncertain, Unreachable
 from .messages import Request, check_api_key, check_base_url, decipher, read_date
-from .pace import BudgetState, LocalBudget, Pacer, Priority
+from .pace import BudgetState, LocalBudget, Priority
 from .pipeline import RequestCounts, attempts, decode_in_thread, final_error, retry_delay
 from .transport import Http, Transport
 
@@ -74,7 +74,7 @@ class OutreachClient:
         *,
         base_url: str | None = None,
         api_key: str | None = None,
-        pacer: Pacer | None = None,
+        pacer: LocalBudget | None = None,
         fields: Mapping[str, Mapping[str, str]] | None = None,
         transport: Transport | None = None,
         timeout: float = 10.0,
@@ -89,7 +89,7 @@ class OutreachClient:
             raise ValueError("timeout and total_timeout must be above 0, and retries must not be negative")
         self._timeout, self._total, self._retries = timeout, total_timeout, retries
         self._jitter = jitter
-        self._pacer: Pacer = pacer or LocalBudget()
+        self._pacer = pacer or LocalBudget()
         self._fields = fields or {}
         self._explain = explain
         self._http = Http(self.base_url, api_key=key, transport=transport)

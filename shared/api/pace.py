@@ -19,7 +19,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
 from math import ceil
-from typing import Protocol
 
 from ..frozen import frozen
 from .errors import RateLimited
@@ -70,22 +69,6 @@ class BudgetState:
     waiting: int = 0
     resumes_at: float | None = None
     throttled_count: int = 0
-
-
-class Pacer(Protocol):
-    """The interface of a budget. `deadline` is a value of `time.monotonic()`."""
-
-    async def reserve(self, *, priority: Priority, deadline: float | None) -> None:
-        """Wait for this request's turn; raises RateLimited if that is after the deadline."""
-
-    async def late(self, seconds: float) -> None:
-        """Report that the request is sent so many seconds after its turn."""
-
-    async def throttled(self, retry_after: float) -> None:
-        """Stop all callers for so many seconds, after a 429."""
-
-    def state(self) -> BudgetState:
-        """The last known state; never waits."""
 
 
 @frozen
@@ -175,7 +158,7 @@ Act = Callable[[Pace, float, float], tuple[Pace, float]]
 
 
 class LocalBudget:
-    """The budget of one process alone, and the waiting of all. Implements `Pacer`."""
+    """The budget of one process alone, and the waiting of all."""
 
     def __init__(self, rate: float = DEFAULT_RATE) -> None:
         if not 0 < rate <= LIMIT:
@@ -196,7 +179,7 @@ class LocalBudget:
         return boot_time()
 
     async def reserve(self, *, priority: Priority, deadline: float | None) -> None:
-        """Implements `Pacer`."""
+        """Wait for this request's turn; raises RateLimited if that is after the deadline, by `time.monotonic()`."""
         line = self._lines[priority]
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         self._waiting += 1
@@ -218,15 +201,15 @@ class LocalBudget:
             self._waiting -= 1
 
     async def late(self, seconds: float) -> None:
-        """Implements `Pacer`."""
+        """Report that the request is sent so many seconds after its turn."""
         await self.change(lambda row, now, _gap: (late(row, now, seconds), 0.0))
 
     async def throttled(self, retry_after: float) -> None:
-        """Implements `Pacer`."""
+        """Stop all callers for so many seconds, after a 429."""
         await self.change(lambda row, now, gap: (stop(row, now, retry_after, interval=gap), 0.0))
 
     def state(self) -> BudgetState:
-        """Implements `Pacer`."""
+        """The last known state; never waits."""
         now, pace = self.now(), self._seen
         is_stopped = pace.resumes_at > now
         return BudgetState(

@@ -10,9 +10,8 @@ import binascii
 import ipaddress
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cache
-from typing import NamedTuple
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 from publicsuffixlist import PublicSuffixList
 
@@ -53,6 +52,10 @@ Ask = Callable[[str, str], Awaitable[Answer]]
 """Looks a name and type up. Raises `Failed`."""
 
 
+Found = dict[str, Any]
+"""What a check finds, as fields of its report."""
+
+
 async def judge(
     domain: str,
     ask: Ask,
@@ -62,20 +65,22 @@ async def judge(
     only: Collection[Check] = tuple(Check),
 ) -> tuple[CheckReport, ...]:
     """Make the checks; `keys` are the selectors whose DKIM key was good before: one that is gone is a problem."""
+    dkim = partial(_check_dkim, selectors=[*selectors, *SELECTORS], expected=sorted(keys))
+    ways: Mapping[Check, Callable[[str, Ask], Awaitable[Found]]] = {
+        Check.MX: _check_mx,
+        Check.SPF: _check_spf,
+        Check.DMARC: _check_dmarc,
+        Check.DKIM: dkim,
+    }
     checks = []
-    for check in (one for one in Check if one in only):
+    for check, way in ways.items():
+        if check not in only:
+            continue
         try:
-            match check:
-                case Check.MX:
-                    checks.append(await _check_mx(domain, ask))
-                case Check.SPF:
-                    checks.append(await _check_spf(domain, ask))
-                case Check.DMARC:
-                    checks.append(await _check_dmarc(domain, ask))
-                case Check.DKIM:
-                    checks.append(await _check_dkim(domain, ask, [*selectors, *SELECTORS], sorted(keys)))
+            found = await way(domain, ask)
         except Failed as failure:  # what wasn't learned is neither good nor a problem
-            checks.append(CheckReport(check=check, code=failure.code))
+            found = {"code": failure.code}
+        checks.append(CheckReport(check=check, **found))
     return tuple(checks)
 
 
@@ -85,43 +90,50 @@ def _shown(text: str) -> str:
     return read if len(read) <= LONGEST_RECORD else f"{read[: LONGEST_RECORD - 1]}…"
 
 
-def _good(check: Check, records: Sequence[str]) -> CheckReport:
-    return CheckReport(
-        check=check,
-        value=Value.GOOD,
-        code=Code.FINE,
-        records=tuple(map(_shown, records[:MOST_RECORDS])),
-        is_whole=len(records) <= MOST_RECORDS and all(len(text) <= LONGEST_RECORD for text in records),
-        count=len(records),
-    )
+def _good(records: Sequence[str], **more: Any) -> Found:
+    return {
+        "value": Value.GOOD,
+        "code": Code.FINE,
+        "records": tuple(map(_shown, records[:MOST_RECORDS])),
+        "is_whole": len(records) <= MOST_RECORDS and all(len(text) <= LONGEST_RECORD for text in records),
+        "count": len(records),
+        **more,
+    }
 
 
 def _problem(
-    check: Check, code: Code, place: str, records: Sequence[str] = (), *, publish: str = "", about: str = ""
-) -> CheckReport:
+    code: Code,
+    place: str,
+    records: Sequence[str] = (),
+    *,
+    publish: str = "",
+    about: str = "",
+    keys: Sequence[str] = (),
+) -> Found:
     """A problem of the record at a place, with the record to publish there."""
     # Published in part, or as it only looks, a record would do harm.
     is_safe = len(publish) <= LONGEST_RECORD and publish.isascii() and publish.isprintable()
-    return replace(
-        _good(check, records),
+    return _good(
+        records,
         value=Value.PROBLEM,
         code=code,
         place=place,
         publish=publish if is_safe else "",
         about=_shown(about),
+        keys=keys,
     )
 
 
-async def _check_mx(domain: str, ask: Ask) -> CheckReport:
+async def _check_mx(domain: str, ask: Ask) -> Found:
     answer = await ask(domain, "MX")
     if answer.is_gone:
-        return _problem(Check.MX, Code.NO_DOMAIN, domain)
+        return _problem(Code.NO_DOMAIN, domain)
     records = sorted(answer.texts)
     if not records:
-        return _problem(Check.MX, Code.MISSING, domain)
+        return _problem(Code.MISSING, domain)
     if not any(map(_host, records)):  # RFC 7505
-        return _problem(Check.MX, Code.NULL_MX, domain, records)
-    return _good(Check.MX, records)
+        return _problem(Code.NULL_MX, domain, records)
+    return _good(records)
 
 
 def _host(record: str) -> str:
@@ -173,25 +185,25 @@ class Term(NamedTuple):
     text: str
 
 
-async def _check_spf(domain: str, ask: Ask) -> CheckReport:
+async def _check_spf(domain: str, ask: Ask) -> Found:
     answer = await ask(domain, "TXT")
     if answer.is_gone:
-        return _problem(Check.SPF, Code.NO_DOMAIN, domain)
+        return _problem(Code.NO_DOMAIN, domain)
     records = [*filter(_VERSION.match, answer.texts)]
     if not records:
-        return _problem(Check.SPF, Code.MISSING, domain, publish=await _usual_spf(domain, ask))
+        return _problem(Code.MISSING, domain, publish=await _usual_spf(domain, ask))
     if len(records) > 1:
-        return _problem(Check.SPF, Code.SEVERAL, domain, records, publish=_merged(records))
+        return _problem(Code.SEVERAL, domain, records, publish=_merged(records))
     (record,) = records
     receiver = _Receiver(ask)
     try:
         await receiver.follow(record, domain)
     except SpfProblem as problem:
-        return _problem(Check.SPF, problem.code, domain, records, about=problem.about)
+        return _problem(problem.code, domain, records, about=problem.about)
     if receiver.final == "+":
         better = re.sub(r"\+?all\b", "~all", record, flags=re.IGNORECASE)
-        return _problem(Check.SPF, Code.ALLOWS_ALL, domain, records, publish=better, about="+all")
-    return _good(Check.SPF, records)
+        return _problem(Code.ALLOWS_ALL, domain, records, publish=better, about="+all")
+    return _good(records)
 
 
 async def _usual_spf(domain: str, ask: Ask) -> str:
@@ -341,7 +353,7 @@ def _places(domain: str) -> Iterator[str]:
     yield from [*dict.fromkeys([domain, top, *below])][:MOST_STEPS]
 
 
-async def _check_dmarc(domain: str, ask: Ask) -> CheckReport:
+async def _check_dmarc(domain: str, ask: Ask) -> Found:
     for owner in _places(domain):
         place = f"_dmarc.{owner}"
         texts = [text for text in (await ask(place, "TXT")).texts if _LIKE_DMARC.match(text)]
@@ -352,11 +364,11 @@ async def _check_dmarc(domain: str, ask: Ask) -> CheckReport:
         if len(policies) > 1:
             # The strictest is kept: a laxer one would be a change of policy that nobody asked for.
             best = max(policies, key=lambda text: STRICTER.index(policies[text]))
-            return _problem(Check.DMARC, Code.SEVERAL, place, texts, publish=best, about=about)
+            return _problem(Code.SEVERAL, place, texts, publish=best, about=about)
         if not policies:
-            return _problem(Check.DMARC, Code.SYNTAX, place, texts, publish=_LAX, about=about)
-        return replace(_good(Check.DMARC, [*policies]), about=about)
-    return _problem(Check.DMARC, Code.MISSING, f"_dmarc.{organizational(domain)}", publish=_LAX)
+            return _problem(Code.SYNTAX, place, texts, publish=_LAX, about=about)
+        return _good([*policies], about=about)
+    return _problem(Code.MISSING, f"_dmarc.{organizational(domain)}", publish=_LAX)
 
 
 def _policy(record: str) -> str:
@@ -420,9 +432,7 @@ _BETTER = (Code.KEY_INVALID, Code.KEY_REVOKED, Code.KEY_WEAK, Code.FINE)
 """The codes of a key, the worst first."""
 
 
-async def _check_dkim(
-    domain: str, ask: Ask, selectors: Sequence[str], expected: Sequence[str]
-) -> CheckReport:
+async def _check_dkim(domain: str, ask: Ask, selectors: Sequence[str], expected: Sequence[str]) -> Found:
     keys: dict[str, tuple[Code, str]] = {}
     failure = Code.NO_KEY_FOUND
     for selector in dict.fromkeys([*expected, *selectors]):
@@ -445,13 +455,10 @@ async def _check_dkim(
     if lost or bad:
         wrong, code = (lost[0], Code.KEY_GONE) if lost else (bad[0], keys[bad[0]][0])
         about = ", ".join(lost) or wrong
-        found = _problem(Check.DKIM, code, _key_name(wrong, domain), records, about=about)
-        return replace(found, keys=good)
-    return (
-        replace(_good(Check.DKIM, records), keys=good)
-        if good
-        else CheckReport(check=Check.DKIM, code=failure)
-    )
+        return _problem(code, _key_name(wrong, domain), records, about=about, keys=good)
+    if not good:
+        raise Failed(failure)
+    return _good(records, keys=good)
 
 
 def _key_name(selector: str, domain: str) -> str:

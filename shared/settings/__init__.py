@@ -16,14 +16,20 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from shared.settings.declarations import FIELDS, SECRETS, VARIABLES, SettingPath, in_file, keys_of
-from shared.settings.model import Settings, UnknownWorkspace
 from shared.settings.sections import (
     DEFAULT,
+    FIELDS,
+    SECRETS,
+    VARIABLES,
     Roles,
+    SettingPath,
+    Settings,
     SlackSettings,
+    UnknownWorkspace,
     Workspace,
     WorkspaceSection,
+    in_file,
+    keys_of,
     workspace_tables,
 )
 from shared.settings.value_types import CLAIM, MEMBERS

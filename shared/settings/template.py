@@ -10,8 +10,7 @@ from typing import Any, get_origin
 
 from pydantic.fields import FieldInfo
 
-from shared.settings.declarations import SECRETS, VARIABLES, SettingPath, keys_of, table_model
-from shared.settings.model import Settings
+from shared.settings.sections import SECRETS, VARIABLES, SettingPath, Settings, keys_of, table_model
 from shared.storage.secret_file import SUFFIX
 
 NOTHING: Mapping[SettingPath, str] = {}

@@ -7,16 +7,17 @@ from collections.abc import AsyncIterator
 import pytest
 
 from shared.api import OutreachClient
-from shared.api.pace import BudgetState, Priority
+from shared.api.pace import LocalBudget, Priority
 from tests.client.scripted_server import ScriptedServer, open_scripted_server
 
 KEY = "ok_live_s3cr3tk3y"
 
 
-class RecordingPacer:
+class RecordingPacer(LocalBudget):
     """A pacer that lets everything pass and remembers what it was told."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.reserved: list[Priority] = []
         self.stops: list[float] = []
         self.delays: list[float] = []
@@ -29,9 +30,6 @@ class RecordingPacer:
 
     async def throttled(self, retry_after: float) -> None:
         self.stops.append(retry_after)
-
-    def state(self) -> BudgetState:
-        return BudgetState(rate=9.5)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from shared.settings import SettingProblem, Settings, load
-from shared.settings.declarations import FIELDS, SECRETS, VARIABLES
+from shared.settings.sections import FIELDS, SECRETS, VARIABLES
 from shared.storage.secret_file import LARGEST_BYTES
 from tests.pure.settings.environments import ALL, GOOD, refusal
 

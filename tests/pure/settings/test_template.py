@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shared.settings import load
-from shared.settings.declarations import VARIABLES
+from shared.settings.sections import VARIABLES
 from shared.settings.template import commented_template
 from tests.pure.settings.environments import ALL
 
