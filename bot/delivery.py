@@ -444,7 +444,6 @@ class Outbox:
                 age=lookup.age,
                 deadline=deadline,
                 thread_ts=lookup.thread_ts,
-                position=lookup.position,
             )
         except Exception as error:
             log.exception("look-up failed", channel=lookup.channel)

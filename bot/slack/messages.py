@@ -6,9 +6,7 @@ was sent, a rejection or a 429; possibly after a timeout, a lost connection, a 5
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -152,52 +150,40 @@ class MessageSender:
         deadline: float,
         age: float = 0.0,
         thread_ts: str = "",
-        position: str = "",
     ) -> Look:
         """Look in the channel, or in the thread, for the messages with these keys, until `deadline` (see `boot_time`).
 
         They were tried after `since` by our clock, `age` seconds ago; the earlier moment counts by Slack's clock, for
-        ours may have been ahead and stayed so. With a `position`, an earlier look goes on.
+        ours may have been ahead and stayed so.
         """
-        look = Look(position=position)
+        found: dict[str, str] = {}
         try:
-            if not position:
-                earliest = min(since, await self._slack.server_time() - age)
-                query = {"oldest": f"{max(0.0, earliest - CLOCKS_APART):.6f}"}
-                query |= {"ts": thread_ts} if thread_ts else {}
-                look = replace(look, position=json.dumps(query))
-            while look.position and len(look.found) < len(keys) and not look.error:
-                if look.pages and deadline - boot_time() < self._timeout / 2:
-                    return look
-                look = await self._read_page(channel, keys, look, seconds=deadline - boot_time())
+            earliest = min(since, await self._slack.server_time() - age)
+            query = {"oldest": f"{max(0.0, earliest - CLOCKS_APART):.6f}"}
+            query |= {"ts": thread_ts} if thread_ts else {}
+            for page in range(PAGES):  # newer messages first
+                if page and deadline - boot_time() < self._timeout / 4:
+                    return Look(found=found, error="the time allowed ran out")
+                answer = await self._slack.read(
+                    REPLIES if thread_ts else HISTORY,
+                    seconds=min(self._timeout, max(1.0, deadline - boot_time())),
+                    channel=channel,
+                    limit=PAGE,
+                    include_all_metadata="true",
+                    **query,
+                )
+                ours, cursor = _ours(answer.data)
+                found |= {key: ts for key, ts in ours.items() if key in keys and key not in found}
+                if not cursor or len(found) == len(keys):
+                    return Look(found=found, complete=not cursor)
+                query["cursor"] = cursor
         except SlackError as error:
-            return _unread(look, error)
-        return look
-
-    async def _read_page(self, channel: str, keys: Collection[str], look: Look, *, seconds: float) -> Look:
-        """The look after the next page, newer messages first."""
-        query: dict[str, Any] = json.loads(look.position)
-        read = query.pop("pages", 0)
-        if read >= PAGES:
-            return replace(look, error="can't look it up: too many newer messages", hidden=True)
-        answer = await self._slack.read(
-            REPLIES if "ts" in query else HISTORY,
-            seconds=min(self._timeout, max(1.0, seconds)),
-            channel=channel,
-            limit=PAGE,
-            include_all_metadata="true",
-            **query,
-        )
-        on_page, cursor = _ours(answer.data)
-        on_page = {key: ts for key, ts in on_page.items() if key in keys}
-        after = {**query, "cursor": cursor, "pages": read + 1}
-        return replace(
-            look,
-            found={**on_page, **look.found},
-            pages=look.pages + 1,
-            position=json.dumps(after) if cursor else "",
-            complete=not cursor,
-        )
+            outcome = outcome_of(error)
+            if isinstance(outcome, Unpostable) and outcome.error in _THREAD and thread_ts:
+                # where `post` goes when the thread is gone
+                return await self.look(channel, keys, since=since, deadline=deadline, age=age)
+            return _unread(found, outcome, error)
+        return Look(found=found, error="can't look it up: too many newer messages", hidden=True)
 
 
 def _call(channel: str, message: Message, payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -205,20 +191,14 @@ def _call(channel: str, message: Message, payload: Mapping[str, Any]) -> dict[st
     return {"channel": channel, "text": message.text, "blocks": message.blocks, "metadata": metadata}
 
 
-def _unread(look: Look, error: SlackError) -> Look:
-    """A look that was interrupted: whether, when and where it goes on."""
-    outcome = outcome_of(error)
+def _unread(found: Mapping[str, str], outcome: Outcome, error: SlackError) -> Look:
+    """A reading that was interrupted: whether asking again would help, and when."""
     if isinstance(outcome, NotSent) and error.retry_after is not None:
-        return replace(look, error=outcome.error, after=outcome.after)
+        return Look(found=found, error=outcome.error, after=outcome.after)
     code = getattr(outcome, "error", "") or error.code
-    if isinstance(outcome, Unpostable) and code == "invalid_cursor":  # it ended meanwhile
-        return replace(look, error=code, position="")
-    at = json.loads(look.position) if look.position else {}
-    if isinstance(outcome, Unpostable) and code in _THREAD and "ts" in at:
-        # where `post` goes when the thread is gone
-        return replace(look, position=json.dumps({"oldest": at["oldest"]}))
-    refused = isinstance(outcome, ChannelRefused | Unpostable)
-    return replace(look, error=f"can't look it up: {code}", hidden=refused)
+    # A cursor that has ended meanwhile is read from the beginning.
+    is_refused = isinstance(outcome, ChannelRefused | Unpostable) and code != "invalid_cursor"
+    return Look(found=found, error=f"can't look it up: {code}", hidden=is_refused)
 
 
 @frozen

@@ -14,9 +14,9 @@ that frees the channel. Who lost it writes with an old token and changes nothing
 is found `sending` was left by a process that died: its outcome is unknown, and while it is looked up the channel goes on
 with what does not follow it.
 
-A look-up is a job of the kind `lookup` for each channel or thread. One reading answers for all its uncertain posts of
-about the same time. It may take several turns, of different processes: Slack lets some apps read one page of 15
-messages a minute (https://docs.slack.dev/apis/web-api/rate-limits).
+A look-up is a job of the kind `lookup` for each channel or thread. One reading, under its lease, answers for all its
+uncertain posts of about the same time; one that doesn't get to the end is begun again. Slack lets an app of one's own
+read fifty pages a minute (https://docs.slack.dev/apis/web-api/rate-limits).
 
 Whoever changes what a message shows raises the `version` of its posts and puts a job of the kind `paint`, whose key is
 the channel and the `ts`; a change while it is drawn has it drawn again after that. A second update does no harm.
@@ -316,7 +316,7 @@ def move(
     entered: Mapping[State, dict[str, Any]] = {
         State.READY: {"unsure": False, "lookups": 0, "held_until": None},
         State.SENDING: {"attempts": _c.attempts + 1, "turned": False},
-        State.UNCERTAIN: {"unsure": True, "lookups": 0, "doubted_at": tx.now},
+        State.UNCERTAIN: {"unsure": True, "lookups": 0},
         State.SENT: {"unsure": False, "error": "", "failed_lookups": 0, "sent_at": tx.now},
     }
     moved = sa.update(posts).where(which, _c.state.in_(before))
@@ -496,12 +496,8 @@ class Lookup:
     """The time at which the first of the attempts began, or earlier; Unix seconds by the store's clock, which may be wrong."""
     age: float
     """Seconds since then."""
-    position: str = ""
-    """The place where the reading goes on, as the `Look` before left it; empty where a new one begins."""
-    began_at: float = 0.0
-    """The time at which the reading began: it proves nothing about posts that are uncertain only since."""
-    around: float = 0.0
-    """The attempt whose time it reads."""
+    began_at: float
+    """The time at which the reading began: what arrives later may be missing in it."""
 
 
 @frozen
@@ -512,20 +508,12 @@ class Look:
     """The `ts` of messages by the key of their posts."""
     complete: bool = False
     """It was read to the end: what is not found is not there."""
-    position: str = ""
-    """The place where to read on."""
-    pages: int = 0
-    """The number of pages that were read this time."""
     error: str = ""
+    """The reason why it was not."""
     after: float | None = None
     """Slack asked to wait so many seconds."""
     hidden: bool = False
     """Slack does not show it, and asking again soon would not help."""
-
-    @property
-    def failed(self) -> bool:
-        """One that Slack throttled after a page was read has got further; all others would come to an end nowhere."""
-        return bool(self.error) and (self.after is None or not self.pages)
 
 
 _UNCERTAIN, _DEAD = is_in(State.UNCERTAIN), is_in(State.DEAD)
@@ -729,17 +717,14 @@ class Posting(Repository):
         channel, _, thread_ts = job.key.partition("/")
         mine = _uncertain_at(channel, thread_ts)
         # Further ahead than it can be: the clock was set back, and the wait starts again.
-        for column, latest in ((_c.tried_until, tx.now + self.timings.longest), (_c.doubted_at, tx.now)):
-            tx.update(posts, mine & (column > latest), **{column.name: latest})
-        around, began_at, position = (job.payload.get(name) for name in ("around", "began_at", "position"))
-        group = _group(tx, mine, around) if position and around else ()
-        if not group:
-            first = sa.select(_TRIED_AT).where(mine).order_by(_c.failed_lookups, _TRIED_AT.desc()).limit(1)
-            around, began_at, position = tx.scalar(first), tx.now, ""
-            if around is None:
-                jobs.finish(tx, job)
-                return None
-            group = _group(tx, mine, around)
+        latest = tx.now + self.timings.longest
+        tx.update(posts, mine & (_c.tried_until > latest), tried_until=latest)
+        first = sa.select(_TRIED_AT).where(mine).order_by(_c.failed_lookups, _TRIED_AT.desc()).limit(1)
+        if (around := tx.scalar(first)) is None:
+            jobs.finish(tx, job)
+            return None
+        near = _TRIED_AT.between(around - SAME_TIME_SECONDS, around + SAME_TIME_SECONDS)
+        group = read_posts(tx, drawable().where(mine, near).order_by(_c.id).limit(SOUGHT_AT_ONCE))
         closed = slack_limits.read(tx, _method(thread_ts)).closed_until - tx.now
         if closed > 0:
             wait = min(closed, FARTHEST_LOOKUP)
@@ -753,9 +738,7 @@ class Posting(Repository):
             posts=group,
             since=since,
             age=max(0.0, tx.now - since),
-            position=position or "",
-            began_at=began_at or tx.now,
-            around=around or tx.now,
+            began_at=tx.now,
         )
 
     @writes
@@ -785,16 +768,15 @@ class Posting(Repository):
     def _put_off(self, tx: Transaction, lookup: Lookup, look: Look) -> None:
         """Free the place until it is due again."""
         failed = min(post.failed_lookups for post in lookup.posts)
-        pause = 0.0 if look.position else self.timings.read_pause
+        pause = self.timings.read_pause
         if look.after is not None:
             pause = look.after
             slack_limits.close(tx, _method(lookup.thread_ts), look.after)
-        elif look.failed:
-            pause = min(LONGEST_LOOKUP_PAUSE, self.timings.read_pause * 2.0**failed)
+        elif look.error:
+            pause = min(LONGEST_LOOKUP_PAUSE, pause * 2.0**failed)
         if tx.has(_uncertain_at(lookup.channel, lookup.thread_ts)):
-            after, position = min(pause, FARTHEST_LOOKUP), "" if look.hidden else look.position
-            payload = {"position": position, "began_at": lookup.began_at, "around": lookup.around}
-            jobs.again(tx, lookup.job, after=after, changed_after=after, attempts=0, payload=payload)
+            after = min(pause, FARTHEST_LOOKUP)
+            jobs.again(tx, lookup.job, after=after, changed_after=after, attempts=0)
         else:
             jobs.finish(tx, lookup.job)
         jobs.put(tx, POST, lookup.channel)
@@ -876,11 +858,6 @@ def _uncertain_at(channel: str, thread_ts: str) -> sa.ColumnElement[bool]:
     return (_c.channel == channel) & (_c.thread_ts == thread_ts) & _UNCERTAIN
 
 
-def _group(tx: Transaction, mine: sa.ColumnElement[bool], around: float) -> tuple[Post, ...]:
-    near = _TRIED_AT.between(around - SAME_TIME_SECONDS, around + SAME_TIME_SECONDS)
-    return read_posts(tx, drawable().where(mine, near).order_by(_c.id).limit(SOUGHT_AT_ONCE))
-
-
 def _method(thread_ts: str) -> str:
     return slack_limits.REPLIES if thread_ts else slack_limits.HISTORY
 
@@ -890,13 +867,11 @@ def _mark_missing(tx: Transaction, lookup: Lookup, look: Look, missing: Collecti
     lost = _c.id.in_(missing) & _UNCERTAIN
     if look.complete:
         # To be sent again after enough readings, of which the last began when the attempt could no longer arrive.
-        began_at, until = lookup.began_at, _c.tried_until
-        counts = sa.or_(_c.doubted_at.is_(None), _c.doubted_at <= began_at)
-        tx.update(posts, lost & sa.not_(counts), failed_lookups=0)
-        tx.update(posts, lost & counts, failed_lookups=0, lookups=_c.lookups + 1)
-        late = sa.or_(until.is_(None), until <= min(began_at, tx.now))
-        move(tx, "missing", lost & counts & late & (_c.lookups >= READS))
-    elif look.hidden or look.failed:
+        tx.update(posts, lost, failed_lookups=0, lookups=_c.lookups + 1)
+        until = _c.tried_until
+        late = sa.or_(until.is_(None), until <= min(lookup.began_at, tx.now))
+        move(tx, "missing", lost & late & (_c.lookups >= READS))
+    elif look.error:
         failed = MOST_FAILED if look.hidden else _c.failed_lookups + 1
         tx.update(posts, lost, failed_lookups=failed, error=look.error)
         move(tx, "unreadable", lost & (_c.failed_lookups >= MOST_FAILED))

@@ -202,7 +202,6 @@ posts = sa.Table(
     ),
     *times(
         "held_until",  # of a post that is held over a quiet time
-        "doubted_at",  # since when it is uncertain: a reading that began before proves nothing about it
         "tried_until",  # from when on the newest attempt can no longer turn up in the channel
         "sent_at",
     ),
