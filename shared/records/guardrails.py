@@ -51,7 +51,6 @@ class CountSample:
     replies: int | None = 0
     positive: int | None = 0
     health: float | None = None
-    workspace: str = ""
 
 
 @frozen

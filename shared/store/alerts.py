@@ -544,7 +544,7 @@ def _put_off(
         if due:
             at = math.ceil(min(due.values()) / TOGETHER_SECONDS) * TOGETHER_SECONDS
             after = max(0.0, at - tx.now)
-        jobs.again(tx, job, after=after, attempts=0)
+        jobs.again(tx, job, after=after)
 
 
 def _pass_on(

@@ -108,7 +108,7 @@ class Domains(Repository):
 
         False: its lease had expired, and another process checks it.
         """
-        if not jobs.again(tx, due.job, after=after, attempts=0):
+        if not jobs.again(tx, due.job, after=after):
             return False
         values = {
             "domain": due.domain,

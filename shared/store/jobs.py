@@ -202,7 +202,8 @@ class Jobs(Repository):
                 finish(tx, job)
             else:
                 rank = job.rank if how.attempts is None else ORDINARY  # who waits, waits for the next try too
-                again(tx, job, after=how.after, attempts=how.attempts, rank=rank)
+                attempts = job.attempts if how.attempts is None else how.attempts
+                again(tx, job, after=how.after, attempts=attempts, rank=rank)
 
     @writes
     def sweep(self, tx: Transaction, leases: Mapping[str, tuple[float, float]]) -> None:
@@ -327,7 +328,7 @@ def done(tx: Transaction, job: Job) -> bool:
 def finish(tx: Transaction, job: Job) -> None:
     """End a job that is done, to be done again where it was put again meanwhile."""
     if not done(tx, job):
-        again(tx, job, after=0.0, rank=job.rank, attempts=0)
+        again(tx, job, after=0.0, rank=job.rank)
 
 
 def again(
@@ -336,7 +337,7 @@ def again(
     *,
     after: float | None,
     changed_after: float = 0.0,
-    attempts: int | None = None,
+    attempts: int = 0,
     payload: Mapping[str, Any] | None = None,
     rank: int = ORDINARY,
 ) -> bool:
@@ -348,7 +349,7 @@ def again(
         "job": job.id,
         "held": job.token,
         "seen": job.revision,
-        "tried": job.attempts if attempts is None else attempts,
+        "tried": attempts,
         "kept_rank": rank,
         "kept": None if payload is None else json.dumps(dict(payload)),
         "at": None if after is None else tx.now + after,

@@ -392,20 +392,13 @@ class LeaseTimings:
     """The pace of a channel and the times of its lease, in seconds."""
 
     period: float = 1.0
-    """Between messages of a channel (Slack, rate limits)."""
-    burst: int = 1
-    """Messages that a rested channel takes at once beyond the first; Slack itself allows a little more."""
+    """Between messages of a channel (Slack, rate limits); a rested one takes two at once, as Slack does and a little more."""
     lease: float = 10.0
     """Longer than any call that is made under it."""
     read_pause: float = 2.0
     """Between look-ups of an uncertain message: what was accepted is in the history by then."""
     doubt: float = 10.0
     """The time after its lease in which an attempt that was never answered may still turn up."""
-
-    @property
-    def ahead(self) -> float:
-        """Seconds by which a message of a burst may come before its schedule."""
-        return self.burst * self.period
 
     @property
     def patience(self) -> float:
@@ -574,10 +567,10 @@ class Posting(Repository):
             return None
         if left := tx.scalars(_LEFT, {"of": job.key}).all():
             move(tx, "left", _c.id.in_(left), after=self.timings.read_pause / 2)
-        wait = max(0.0, state.tat - self.timings.ahead - tx.now)
+        wait = max(0.0, state.tat - self.timings.period - tx.now)
         chosen = () if wait else _next(tx, job.key, state)
         if not chosen:
-            jobs.again(tx, job, after=wait or None, changed_after=wait, attempts=0)
+            jobs.again(tx, job, after=wait or None, changed_after=wait)
             return None
         # The token makes the key new for each attempt's set of alerts: one that is tried again may have others.
         bundle = f"b{job.token}-{chosen[0].id}" if len(chosen) > 1 else ""
@@ -646,7 +639,7 @@ class Posting(Repository):
         if isinstance(outcome, Sent | Unpostable):  # Slack answered: the channel keeps its pace
             state = replace(state, tat=max(state.tat, tx.now) + self.timings.period)
             if not state.trouble:
-                after = max(0.0, state.tat - self.timings.ahead - tx.now)
+                after = max(0.0, state.tat - self.timings.period - tx.now)
                 waits = sa.select(_c.id).where(READY_IN).limit(1)
                 sleeps = tx.scalar(waits, {"of": turn.channel}) is None
         after = min(after, FARTHEST_SECONDS)
@@ -655,7 +648,7 @@ class Posting(Repository):
             turn.job,
             after=None if sleeps else after,
             changed_after=after,
-            attempts=None if isinstance(outcome, Unknown) else 0,
+            attempts=turn.job.attempts if isinstance(outcome, Unknown) else 0,
             payload=asdict(state),
         )
         return settled
@@ -728,7 +721,7 @@ class Posting(Repository):
         closed = slack_limits.read(tx, _method(thread_ts)).closed_until - tx.now
         if closed > 0:
             wait = min(closed, FARTHEST_LOOKUP)
-            jobs.again(tx, job, after=wait, changed_after=wait, attempts=0)
+            jobs.again(tx, job, after=wait, changed_after=wait)
             return None
         since = min(post.tried_until or post.created_at for post in group) - self.timings.longest
         return Lookup(
@@ -776,7 +769,7 @@ class Posting(Repository):
             pause = min(LONGEST_LOOKUP_PAUSE, pause * 2.0**failed)
         if tx.has(_uncertain_at(lookup.channel, lookup.thread_ts)):
             after = min(pause, FARTHEST_LOOKUP)
-            jobs.again(tx, lookup.job, after=after, changed_after=after, attempts=0)
+            jobs.again(tx, lookup.job, after=after, changed_after=after)
         else:
             jobs.finish(tx, lookup.job)
         jobs.put(tx, POST, lookup.channel)
@@ -894,7 +887,7 @@ class Outbox(Repository):
         released = bool(move(tx, "released", _c.id.in_(over)))
         following = tx.scalar(first.with_only_columns(_c.held_until).limit(1))
         if following is not None or not jobs.done(tx, job):
-            jobs.again(tx, job, after=max(0.0, (following or tx.now) - tx.now), attempts=0)
+            jobs.again(tx, job, after=max(0.0, (following or tx.now) - tx.now))
         return released
 
     @reads
@@ -993,13 +986,13 @@ class Repaints(Repository):
     def throttled(self, tx: Transaction, job: Job, *, seconds: float) -> None:
         """Slack asked to wait with all repaints of whatever channel."""
         slack_limits.close(tx, UPDATE, seconds)
-        jobs.again(tx, job, after=0.0, rank=job.rank)
+        jobs.again(tx, job, after=0.0, attempts=job.attempts, rank=job.rank)
 
     @writes
     def failed(self, tx: Transaction, job: Job) -> None:
         """Try again later, the later the more tries there were; Slack's pace holds however many fail."""
         after = min(LONGEST_SECONDS, PAUSE_SECONDS * 2.0 ** min(job.attempts - 1, 16))
-        jobs.again(tx, job, after=after, rank=job.rank)
+        jobs.again(tx, job, after=after, attempts=job.attempts, rank=job.rank)
 
     @reads
     def shows(self, tx: Transaction, change: int) -> bool:

@@ -173,4 +173,4 @@ class Digests(Repository):
 
 
 def _put_off(tx: Transaction, job: Job, at: str) -> None:
-    jobs.again(tx, job, after=max(0.0, _next(at, tx.now) - tx.now), attempts=0)
+    jobs.again(tx, job, after=max(0.0, _next(at, tx.now) - tx.now))

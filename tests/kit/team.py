@@ -52,7 +52,7 @@ from tests.kit.service import Account
 from tests.kit.waiting import BOUND_SECONDS, until
 
 ALERTS, SALES, PRIVATE = seed.ALERTS, seed.SALES, seed.PRIVATE
-HASTE = LeaseTimings(period=0.05, burst=1, lease=1.5, read_pause=0.2, doubt=1.2)
+HASTE = LeaseTimings(period=0.05, lease=1.5, read_pause=0.2, doubt=1.2)
 """The worker's waits, shortened so that no test waits for them."""
 DAYS_READ = 0
 """The days before the start whose counts the bot reads: its thirty are sixty requests of every test."""

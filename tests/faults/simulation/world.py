@@ -73,7 +73,7 @@ events = ["lead.replied"]
 RETRY = (0.5, 4.0)
 """Seconds until a sender repeats what was not answered 200."""
 RESTART = (0.2, 6.0)
-PACE = LeaseTimings(period=0.25, burst=1, lease=4.0, read_pause=0.5, doubt=5.0)
+PACE = LeaseTimings(period=0.25, lease=4.0, read_pause=0.5, doubt=5.0)
 """A quarter of the real one, so that a run is short."""
 MEMORY = Path("/dev/shm")  # only a folder in it, of our own
 
