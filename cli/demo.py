@@ -32,7 +32,6 @@ from cli.console.resources import open_records, open_replies
 from sandbox.data import read_toml
 from sandbox.slack.seed import ANN
 from shared import settings
-from shared.api.client import OutreachClient
 from shared.api.values import as_object
 from shared.domain.event_kinds import POSTED_AT_ONCE
 from shared.frozen import frozen
@@ -190,8 +189,6 @@ class Installation:
     announcement: Mapping[str, Any]
     environ: Mapping[str, str]
     """Its settings, as environment variables."""
-    sequences: Mapping[str, str]
-    """The ids of the account's sequences, by name."""
     bot: Supervised
     http: aiohttp.ClientSession
     has_story: bool
@@ -237,11 +234,6 @@ async def set_up(*, speed: float, scenario: str) -> AsyncIterator[Installation]:
             announced = json.loads(await asyncio.wait_for(sandbox.stdout.readline(), READY_SECONDS))
         except (TimeoutError, ValueError):
             raise _failed("The sandbox didn't start", log) from None
-        # Now, while nothing else uses the key and its rate.
-        async with OutreachClient(
-            base_url=announced["base_url"], api_key=announced["api_keys"][ACCOUNT]
-        ) as client:
-            sequences = await client.list_sequences()
         port = free_port()
         bot_url = f"http://127.0.0.1:{port}"
         environ = environment(**_settings(announced, port=port, folder=folder))
@@ -256,7 +248,6 @@ async def set_up(*, speed: float, scenario: str) -> AsyncIterator[Installation]:
         yield Installation(
             announcement={**announced, "bot_url": bot_url, "bot_pid": bot.pid},
             environ=environ,
-            sequences={sequence.label: sequence.id for sequence in sequences},
             bot=bot,
             http=http,
             has_story=scenario == SCENARIO,
@@ -337,11 +328,11 @@ class Story:
         if "press" in step:
             # The message as it is now: a card is edited while people read it.
             ts = await self._message_with(step["press"])
-            await self._act("click", step["by"], wait=10, ts=ts, text=step["press"])
+            await self._act("click", user=step["by"], wait=10, ts=ts, text=step["press"])
         else:
             self._before = await self._messages()
         if "command" in step:
-            await self._act("command", step["by"], text=step["command"])
+            await self._act("command", user=step["by"], text=step["command"])
         async with _beside(self._happen(step)):
             if "until" in step:
                 await self._message_with(step["until"])
@@ -352,17 +343,14 @@ class Story:
     async def _happen(self, step: Mapping[str, Any]) -> None:
         """Let the step's event happen, once or `every` so many seconds."""
         while "event" in step:
-            event = dict(step["event"])
-            if "sequence" in event:
-                event["sequence"] = self._installation.sequences[event["sequence"]]
-            await self._installation.cause(**event)
+            await self._installation.cause(**step["event"])
             if "every" not in step:
                 break
             await asyncio.sleep(step["every"] * self._pace)
 
-    async def _act(self, act: str, person: str, **what: Any) -> None:
+    async def _act(self, act: str, **what: Any) -> None:
         channel = self._installation.announcement["slack_alert_channel"]
-        await self._installation.slack(act, {"user": person, "channel": channel, **what})
+        await self._installation.slack(act, {"channel": channel, **what})
 
     async def _messages(self) -> Mapping[str, Message]:
         return {message["ts"]: message for message in await self._installation.messages()}
@@ -388,13 +376,6 @@ def _buttons(message: Message) -> set[str]:
     return labels
 
 
-class Sent(NamedTuple):
-    """An accepted delivery of an alert as the service saw it; `at` in Unix seconds, `about` is a domain or a lead."""
-
-    at: float
-    about: str
-
-
 class Result(NamedTuple):
     """The demo's result; `lines` is the readable summary."""
 
@@ -412,8 +393,8 @@ class Verifier:
 
     def __init__(self, installation: Installation) -> None:
         self._installation = installation
-        self._sent: dict[str, Sent] = {}
-        """The accepted deliveries by the id of their alert."""
+        self._sent: dict[str, tuple[float, str]] = {}
+        """When the service made the delivery of each alert, in Unix seconds, and the domain or lead that it is about."""
         self._posted: dict[str, Message] = {}
         """The messages that show alerts, by `ts`."""
         self._timed_from = 0.0
@@ -453,7 +434,11 @@ class Verifier:
             # One that was never accepted can't be missing in Slack.
             path = f"/deliveries?limit=1000&state=delivered&kind={kind}"
             for delivery in (await self._installation.service(path))["data"]:
-                self._note(delivery)
+                arrival = Arrival(workspace=settings.DEFAULT, body=delivery["body"].encode(), at=0.0)
+                alert, body = alert_id(arrival.dkey), json.loads(arrival.body)
+                # An event that somebody typed may be about nothing that has a name.
+                about = str(body.get("domain") or as_object(body.get("lead")).get("email") or alert)
+                self._sent.setdefault(alert, (delivery["first_sent"], about))
         messages = await self._installation.messages()
         # The others are answers to a person and reminders in a thread.
         showing = {message["ts"]: message for message in messages if _alerts_in(message)}
@@ -461,27 +446,19 @@ class Verifier:
         self._posted |= showing
         return texts
 
-    def _note(self, delivery: Mapping[str, Any]) -> None:
-        arrival = Arrival(workspace=settings.DEFAULT, body=delivery["body"].encode(), at=0.0)
-        alert, body = alert_id(arrival.dkey), json.loads(delivery["body"])
-        # An event that somebody typed may be about nothing that has a name.
-        about = str(body.get("domain") or as_object(body.get("lead")).get("email") or alert)
-        self._sent.setdefault(alert, Sent(delivery["first_sent"], about))
-
     def _result(self, counted: Mapping[str, Any]) -> Result:
-        sent, shown = self._sent, list[tuple[str, float]]()
-        edited: defaultdict[str, float] = defaultdict(float)
+        sent, shown, edited = self._sent, list[tuple[str, float]](), defaultdict[str, float](float)
         for message in self._posted.values():
             edited_at = float((message.get("edited") or {}).get("ts", 0))
             for alert in sent.keys() & {*_alerts_in(message)}:
                 shown.append((alert, message["posted_at"]))
-                about = sent[alert].about
+                _, about = sent[alert]
                 edited[about] = max(edited[about], edited_at)
         posted = {alert for alert, _ in shown}
         # One object is one message: what is news of the same domain or lead is told by an edit of its card.
         joined = sum(alert not in posted and edited[about] >= at for alert, (at, about) in sent.items())
         lost, doubled = len(sent) - len(posted) - joined, len(shown) - len(posted)
-        timed = sorted(at - sent[alert].at for alert, at in shown if sent[alert].at >= self._timed_from)
+        timed = sorted(at - sent[alert][0] for alert, at in shown if sent[alert][0] >= self._timed_from)
         delay = "not measured"
         if timed:
             p50, p99 = (timed[-(-len(timed) * share // 100) - 1] * 1000 for share in (50, 99))

@@ -51,8 +51,10 @@ def guard(act: Callable[[], int]) -> int:
         sys.stdout.flush()
     except SystemExit as ending:  # argparse has printed its message
         return ending.code if isinstance(ending.code, int) else WRONG_USAGE
-    except BrokenPipeError:
-        return _reader_left()
+    except BrokenPipeError:  # in `outreach leads | head` nothing failed
+        # What is still in the buffer is written at the exit, and would fail there once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
     except KeyboardInterrupt:
         # 128 and the signal's number, as shells report it.
         return INTERRUPTED
@@ -72,14 +74,7 @@ def os_error_text(fault: OSError) -> str:
     return f"{fault.filename}: {fault.strerror}" if fault.filename and fault.strerror else str(fault)
 
 
-def _reader_left() -> int:
-    """Close stdout quietly: in `outreach leads | head` nothing failed."""
-    # What is still in the buffer is written at the exit, and would fail there once more.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return DONE
-
-
-def _explain(fault: Exception) -> int:
+def _explain(fault: Exception) -> int:  # noqa: PLR0911 # a kind of error each
     """Print what went wrong and return the exit code."""
     if isinstance(fault, ExceptionGroup):  # of tasks that failed together, the first is enough
         return _explain(fault.exceptions[0])
@@ -103,13 +98,9 @@ def _explain(fault: Exception) -> int:
     if isinstance(fault, OutreachError | RecordsUnavailable | DatabaseUnusable):
         from shared.commands.errors import error_card
 
-        card_output.show(error_card(fault, ""), stream=sys.stderr)
+        card_output.show(error_card(fault), stream=sys.stderr)
         return FAILED
-    return _report_bug(fault)
-
-
-def _report_bug(fault: Exception) -> int:
-    """Print a fault of this program or of the machine in one sentence, with the traceback on request."""
+    # A fault of this program or of the machine: one sentence, with the traceback on request.
     if os.environ.get("OUTREACH_LOG_LEVEL", "").upper() == "DEBUG":
         import traceback
 

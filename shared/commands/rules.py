@@ -23,7 +23,6 @@ LOOK_BACK = timedelta(days=30)
 FIRINGS_SHOWN = 8
 STATES = {Action.TELL: "notifies", Action.SUGGEST: "suggests", Action.ACT: "acts"}
 TONES = {"acts": Tone.GOOD, "suggests": Tone.INFO, "notifies": Tone.INFO, "waits": Tone.WARN}
-ALL_ARE = "All guardrails of all outreach workspaces are"
 STAY = "Sequences that are paused stay paused."
 ALL_SILENT = "No rule posts, suggests or pauses anything until someone turns them on."
 
@@ -41,10 +40,10 @@ async def run(arguments: Guard, context: CommandContext) -> Result | Question:  
     if act == "off" and not name:
         text = f"{show_number(len(rules), 'guardrail')} here. {ALL_SILENT}"
         title = "Turn off all guardrails of all outreach workspaces?"
-        return ask(title, text, STAY, label="Turn all off", act=AllOff())
+        return ask(title, text, STAY, label="Turn all off", act=TurnOff())
     if act == "off":
         until = context.now() + arguments.duration if arguments.duration else None
-        return await _turn_off(name, context, until=until)
+        return await TurnOff(name=name, until=until).carry_out(context)
     if act == "on":
         return await _turn_on(name, context)
     if act == "remove":
@@ -182,38 +181,38 @@ async def _remove(rule: NamedRule, context: CommandContext) -> Result:
     return Result(card, audit=f"guardrail {name} removed", setting=_setting(name))
 
 
-async def _turn_off(name: str, context: CommandContext, *, until: datetime | None = None) -> Result:
-    """Turn a rule off, until a moment where one is given; without a name, all rules of all workspaces."""
-    records, workspace = context.records.guardrails, context.workspace.name
-    what = f"Guardrail {name} is" if name else ALL_ARE
-    buttons = (Button("Turn on", Guard(act="on", name=name), tone=Tone.GOOD),)
-    at, end = context.now().timestamp(), until.timestamp() if until else None
-    await records.switch_off(workspace, Switch(rule=name, by=context.actor.name, at=at, until=end))
-    state, does = "off", "It does nothing until someone turns it on." if name else ALL_SILENT
-    if until:
-        state, does = f"snoozed until {context.show(until)}", "Then it works again."
-    tone = Tone.GOOD if until else Tone.WARN
-    card = Card(f"{what} {state}", tone=tone, text=(does, STAY), buttons=buttons)
-    return Result(card, audit=f"{what[:1].lower()}{what[1:]} {state}", setting=_setting(name))
-
-
-class AllOff(Act):
-    """Turns all rules of all workspaces off."""
+class TurnOff(Act):
+    """Turns a rule off, until a moment where one is given; without a name, all rules of all workspaces."""
 
     command = "guardrails"
+    name: str = ""
+    until: datetime | None = None
 
     async def carry_out(self, context: CommandContext) -> Result:
-        return await _turn_off("", context)
+        name, until, workspace = self.name, self.until, context.workspace.name
+        at, end = context.now().timestamp(), until.timestamp() if until else None
+        off = Switch(rule=name, by=context.actor.name, at=at, until=end)
+        await context.records.guardrails.switch_off(workspace, off)
+        state, does = "off", "It does nothing until someone turns it on." if name else ALL_SILENT
+        if until:
+            state, does = f"snoozed until {context.show(until)}", "Then it works again."
+        what, tone = _named(name), Tone.GOOD if until else Tone.WARN
+        buttons = (Button("Turn on", Guard(act="on", name=name), tone=Tone.GOOD),)
+        card = Card(f"{what} {state}", tone=tone, text=(does, STAY), buttons=buttons)
+        return Result(card, audit=f"{what[:1].lower()}{what[1:]} {state}", setting=_setting(name))
 
 
 async def _turn_on(name: str, context: CommandContext) -> Result:
     records, workspace = context.records.guardrails, context.workspace.name
     changed = await records.switch_on(workspace, name)
     left = [one for one in await records.switches(workspace) if name and one.rule == ALL]
-    what = f"Guardrail {name} is" if name else ALL_ARE
-    title = f"{what} on" if changed else f"{what} already on"
+    title = f"{_named(name)} {'on' if changed else 'already on'}"
     card = Card(title, tone=Tone.GOOD, text=[_off_text(one, context) for one in left[:1]])
     return Result(card, audit=title.lower() if changed else "", setting=_setting(name))
+
+
+def _named(name: str) -> str:
+    return f"Guardrail {name} is" if name else "All guardrails of all outreach workspaces are"
 
 
 def _setting(name: str) -> str:
