@@ -197,7 +197,7 @@ def read_value(value: str) -> Action:
         return read_line(value)
     try:
         name, data, *workspace = json.loads(value)
-        kind: Any = _KINDS[name] if name in _KINDS else COMMANDS[name].arguments
+        kind: Any = _KINDS[name] if name in _KINDS else COMMANDS[name]
         if not data.keys() <= kind.__dataclass_fields__.keys():
             return Typed(value)
         action: Action = _adapter(kind).validate_python(data)

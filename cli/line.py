@@ -92,7 +92,7 @@ def parser_of(word: Program | Command | None) -> ArgumentParser:
         parser.add_argument("--version", action="store_true")
         parser.add_argument("words", nargs="*", help=SUPPRESS)
         return parser
-    parser.prog = f"outreach {word.name}"
+    parser.prog = f"outreach {word.verb}"
     parser.description, parser.epilog = word.summary, _examples(word.examples)
     if isinstance(word, Program):
         for name, about in word.options:
@@ -138,10 +138,10 @@ def _examples(examples: Sequence[str]) -> str:
 def overview(width: int | None = None) -> str:
     """All words on one page, filled to `width` columns (the terminal's, at most 100, when not given)."""
     columns = width or min(WIDEST, _terminal_width())
-    commands = {c.name: c.summary for c in COMMANDS.values() if not c.slack_only}
+    commands = {name: c.summary for name, c in COMMANDS.items() if not c.slack_only}
     sections = {"Start here": dict(FIRST_LINES), "Commands (most also work in Slack)": commands}
     sections |= {
-        group: {p.name: p.summary for p in PROGRAMS.values() if p.group == group} for group in GROUPS
+        group: {p.verb: p.summary for p in PROGRAMS.values() if p.group == group} for group in GROUPS
     }
     lines = ["usage: outreach [--config FILE] [--workspace NAME] COMMAND …"]
     for title, entries in (sections | {"Options": _OPTIONS}).items():

@@ -42,7 +42,7 @@ def _run(line: Line) -> int:
     options = read_options(word, line)
     if isinstance(word, Program):
         return _run_program(word, options)
-    if word.name == "help":
+    if word.verb == "help":
         return _help(options.words)
     from cli.commands import run_command
 

@@ -92,7 +92,7 @@ def _speed(usual: float) -> Option:
 class Program(NamedTuple):
     """A word, the heading under which help lists it, what it does, and its `module:function`."""
 
-    name: str
+    verb: str
     group: str
     summary: str
     entry: str
@@ -348,4 +348,4 @@ _ALL = (
         ),
     ),
 )
-PROGRAMS = {program.name: program for program in _ALL}
+PROGRAMS = {program.verb: program for program in _ALL}

@@ -110,7 +110,7 @@ def test_every_slash_command_of_the_pages_is_one_that_the_bot_takes() -> None:
     found = Findings()
     for typed in slack_lines():
         with found.at(typed):
-            assert parse(typed).command.name == typed.split(maxsplit=1)[0].lower()
+            assert parse(typed).command.verb == typed.split(maxsplit=1)[0].lower()
     assert not found, str(found)
 
 
@@ -188,6 +188,6 @@ def test_every_command_that_a_shell_has_takes_json() -> None:
     found = Findings()
     for command in (one for one in COMMANDS.values() if not one.slack_only):
         words = split((*command.examples[0].split(), "--json"))
-        with found.at(command.name):
+        with found.at(command.verb):
             assert read_options(command, words).json
     assert not found, str(found)

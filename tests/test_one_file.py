@@ -19,28 +19,19 @@ SOURCE = '''
 
 from shared.commands.base import Arguments
 from shared.commands.base import Result
-from shared.commands.base import Command
 from shared.domain.card import Card
 
 
 class Weather(Arguments):
-    """`weather`."""
+    """Say how the weather is."""
 
     verb = "weather"
+    aliases = ("sky",)
+    own_fields = ("sky",)
+    examples = ("weather",)
 
-
-async def _run(_, context):
-    return Result(card=Card(title=f"Fine, {context.actor.name}"), rows=({"sky": "blue"},))
-
-
-COMMAND = Command(
-    arguments=Weather,
-    run=_run,
-    aliases=("sky",),
-    summary="Say how the weather is",
-    own_fields=("sky",),
-    examples=("weather",),
-)
+    async def run(self, context):
+        return Result(card=Card(title=f"Fine, {context.actor.name}"), rows=({"sky": "blue"},))
 '''
 
 
@@ -84,5 +75,5 @@ async def test_the_dashboard_runs_a_command_of_one_file(screen: Screen) -> None:
 
 def test_assistants_and_documents_know_a_command_of_one_file() -> None:
     assert "weather" in {one.name for one in tools()}
-    assert read_call("weather", {}).command.name == "weather"
+    assert read_call("weather", {}).command.verb == "weather"
     assert "Say how the weather is" in docs_pages.commands_page()

@@ -47,7 +47,7 @@ def _command(command: Command) -> str:
     where = " Only in Slack." if command.slack_only else ""
     also = f" Also {', '.join(f'`{alias}`' for alias in command.aliases)}." if command.aliases else ""
     mark = " ●" if command.changes else ""
-    return _row(f"{command.name} {command.usage}", mark, f"{command.summary}.{also}{where}")
+    return _row(f"{command.verb} {command.usage}", mark, f"{command.summary}.{also}{where}")
 
 
 def _program(program: Program) -> str:

@@ -182,7 +182,7 @@ class Caller(Standing):
         return replace(
             contexts.at(contexts.workspace(workspace, channel=self.channel), self.actor),
             role=self.role,
-            allows=lambda command: self.may(command.name),
+            allows=self.may,
             find_place=lambda channel: directory.find_place(channel, viewer),
             zone=self.zone,
             permalink=permalink,
@@ -204,7 +204,7 @@ class Caller(Standing):
 
     async def readable(self, asked: Invocation) -> Invocation | None:
         """The line in the workspace that this person may read here; None if it may not be answered."""
-        name = asked.command.name
+        name = asked.command.verb
         if not self.may(name):
             return None
         if self.reach is not Reach.CHANNEL or self.is_among(self.rules.commands.get(name, frozenset())):

@@ -708,7 +708,7 @@ class CommandDispatcher:
         listing = invocation(Replies(), workspace=asked.workspace)
         readable = await caller.readable(listing)
         if readable is None:
-            return await caller.refuse(listing.command.name, listing.line, asked.workspace)
+            return await caller.refuse(listing.command.verb, listing.line, asked.workspace)
         workspace, user = caller.context(readable.workspace).workspace.name, caller.person.id
         # Also of those done lately, so that a whole name of theirs isn't the beginning of another's.
         read = self._store.alerts.candidates
@@ -736,7 +736,7 @@ class CommandDispatcher:
         if asked.verb == LEAD:
             return await self._command(looking, caller)
         if await caller.readable(looking) is None:
-            return await caller.refuse(looking.command.name, looking.line, looking.workspace)
+            return await caller.refuse(looking.command.verb, looking.line, looking.workspace)
         described = self._cards.on_card(alert)
         return Answer(card=details_card(described))
 
@@ -747,7 +747,7 @@ class CommandDispatcher:
             asked = replace(asked, arguments=located, line=located.line)
         readable = await caller.readable(asked)
         if readable is None:
-            return await caller.refuse(asked.command.name, asked.line, asked.workspace)
+            return await caller.refuse(asked.command.verb, asked.line, asked.workspace)
         if isinstance(located, Card):
             return Answer(card=located)
         return await self._run(readable, caller)
@@ -772,7 +772,7 @@ class CommandDispatcher:
             case Help(command="all") if caller.may(CLAIM):
                 footer = f"{ACTS} {done.card.footer}"
                 done = replace(done, card=replace(done.card, footer=footer))
-            case Help(command=str(about)) if about in COMMANDS and context.allows(COMMANDS[about]):
+            case Help(command=str(about)) if about in COMMANDS and context.allows(about):
                 done = replace(done, card=with_form(done.card, about))
         return await self._changed(done, context)
 
@@ -848,7 +848,7 @@ def first_card(context: CommandContext) -> Card:
     """The card for `help` without a command: its third button opens the form of a pause."""
     card = first_help(context)
     *buttons, everything = card.buttons
-    if context.allows(COMMANDS["pause"]):
+    if context.allows("pause"):
         buttons.append(Button("Pause …", OpenForm(verb="pause")))
     return replace(card, buttons=(*buttons, everything))
 

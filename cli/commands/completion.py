@@ -43,7 +43,7 @@ def parser_of(line: Line) -> ArgumentParser:
         name: FilesCompleter() for name in ("config", "file", "report", "svg")
     }
     completers["events"] = lambda **_: _EVENTS
-    if word is None or word.name == "help":
+    if word is None or word.verb == "help":
         completers["words"] = lambda **_: lines.words()
     for action in parser._actions:  # noqa: SLF001 # argparse has no public way to list them
         if not action.choices:

@@ -17,8 +17,9 @@ from cli.console.interactive import attended, confirm
 from cli.console.resources import find_place, open_directory, with_channel_id, with_channel_names
 from shared.api.errors import OutreachError
 from shared.commands import Command, Invocation, parse
-from shared.commands.base import Arguments, InChannel, OnSequences, Question, Result
+from shared.commands.base import Arguments, InChannel, Question, Result
 from shared.commands.leads import Lead, Remove
+from shared.commands.pause import OnSequences
 from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
@@ -30,13 +31,13 @@ PAGES_SEARCHED = 500
 
 def run(command: Command, options: Namespace) -> int:
     """Answer on stdout and return 0; a refusal goes to stderr and returns 1."""
-    invocation = parse(line(command.name, options.words))
+    invocation = parse(line(command.verb, options.words))
     if options.workspace:
         invocation = replace(invocation, workspace=options.workspace)
     as_csv = getattr(options, "csv", False)
     # Read first: some commands only read with some of their words.
     if invocation.changes and as_csv:
-        raise exit_codes.WrongUsage(f"--csv works only with commands that read, like {command.name} list")
+        raise exit_codes.WrongUsage(f"--csv works only with commands that read, like {command.verb} list")
     try:
         result = asyncio.run(_answer(invocation, options))
     except OutreachError as error:

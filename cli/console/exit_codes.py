@@ -51,10 +51,8 @@ def guard(act: Callable[[], int]) -> int:
         sys.stdout.flush()
     except SystemExit as ending:  # argparse has printed its message
         return ending.code if isinstance(ending.code, int) else WRONG_USAGE
-    except BrokenPipeError:  # in `outreach leads | head` nothing failed
-        # What is still in the buffer is written at the exit, and would fail there once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return DONE
+    except BrokenPipeError:
+        return _reader_left()
     except KeyboardInterrupt:
         # 128 and the signal's number, as shells report it.
         return INTERRUPTED
@@ -72,6 +70,13 @@ def print_error(text: str) -> None:
 
 def os_error_text(fault: OSError) -> str:
     return f"{fault.filename}: {fault.strerror}" if fault.filename and fault.strerror else str(fault)
+
+
+def _reader_left() -> int:
+    """Close stdout quietly: in `outreach leads | head` nothing failed."""
+    # What is still in the buffer is written at the exit, and would fail there once more.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return DONE
 
 
 def _explain(fault: Exception) -> int:  # noqa: PLR0911 # a kind of error each

@@ -94,7 +94,7 @@ def answer(command: Command, result: Result) -> dict[str, Any]:
         if quoting.left < 0 and rows:
             break
         rows.append(shown)
-    found: dict[str, Any] = {"command": command.name, "rows": rows}
+    found: dict[str, Any] = {"command": command.verb, "rows": rows}
     if left_out := len(result.rows) - len(rows):
         found["rows_left_out"] = left_out
     if result.problem:
@@ -106,7 +106,7 @@ def summary(command: Command, result: Result) -> str:
     """The short text beside the structured content: words of ours alone."""
     outcome = "nothing was done" if result.problem else "changed" if result.changed else "read"
     count = len(result.rows)
-    return f"{command.name}: {outcome}, {count:,} row{'' if count == 1 else 's'}. {NOTICE}"
+    return f"{command.verb}: {outcome}, {count:,} row{'' if count == 1 else 's'}. {NOTICE}"
 
 
 def card_text(card: Card, *, with_table: bool = True) -> str:

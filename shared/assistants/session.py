@@ -149,7 +149,7 @@ def tools() -> Iterator[Tool]:
         if command.slack_only or (command.changes and not command.reads):
             continue
         limit = " Only reading is allowed here." if command.changes else ""
-        words = f"What a person types after `{command.name}`: {command.usage or 'nothing'}."
+        words = f"What a person types after `{command.verb}`: {command.usage or 'nothing'}."
         workspace = "The name of the workspace, if there are several. Default: the usual one."
         schema = {
             "type": "object",
@@ -161,7 +161,7 @@ def tools() -> Iterator[Tool]:
             "examples": [{WORDS: line.partition(" ")[2]} for line in command.examples],
         }
         description = f"{command.summary}. Typed by a person as: {command.synopsis}.{limit}"
-        yield Tool(command.name, command.summary, description, schema)
+        yield Tool(command.verb, command.summary, description, schema)
 
 
 def read_call(name: str, given: Mapping[str, Any]) -> Invocation:

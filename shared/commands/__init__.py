@@ -52,11 +52,11 @@ class Invocation:
 
     @property
     def command(self) -> Command:
-        return COMMANDS[self.arguments.verb]
+        return type(self.arguments)
 
     @property
     def changes(self) -> bool:
-        return self.command.changes and not self.arguments.only_reads
+        return self.arguments.changes and not self.arguments.only_reads
 
 
 def parse(line: str) -> Invocation:
@@ -80,7 +80,7 @@ def parse(line: str) -> Invocation:
     if command is None:
         raise _unknown(words, workspace)
     try:
-        arguments = command.arguments.read(words[1:])
+        arguments = command.read(words[1:])
     except ArgumentError as error:
         raise misused(command, error) from None
     return Invocation(arguments=arguments, workspace=workspace, line=line)
@@ -109,7 +109,7 @@ def _unknown(words: tuple[Word, ...], workspace: str | None) -> UsageError:
     title, near = f"Unknown command “{clip(words[0].text)}”.", _nearest(words[0].text)
     for command in near:
         try:
-            arguments = command.arguments.read(words[1:])
+            arguments = command.read(words[1:])
         except ArgumentError:
             continue
         line = arguments.line
@@ -132,7 +132,7 @@ def misused(command: Command, error: ArgumentError) -> UsageError:
     usage = Fact("Usage", command.synopsis)
     line = error.example or next(iter(command.examples), "")
     example = (Fact("Example", line),) if line else ()
-    button = Button(f"Help {command.name}", Help(command=command.name))
+    button = Button(f"Help {command.verb}", Help(command=command.verb))
     return _refused(error.problem, error.hint, facts=(usage, *example), buttons=(button,))
 
 

@@ -1,7 +1,7 @@
-"""The parts of a command: arguments, a table entry, and its answer. Pure, and light to import.
+"""The parts of a command: its class, its arguments, and its answer. Pure, and light to import.
 
-A command is a module of this package with a `COMMAND`, or a `FAMILY` of several; to add one, add a module: nothing else
-names it. Every start of the program imports them all, so a command imports the client and what reads with it in its functions.
+A command is a class in a module of this package; to add one, add a module: nothing else names it. Every start of the
+program imports them all, so a command imports the client and what reads with it in its functions.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import importlib
 import pkgutil
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, dataclass_transform
@@ -85,12 +85,46 @@ class Data:
 
 
 class Arguments(Data):
-    """The arguments of one command.
+    """A command: its class has its name, help and permission, an instance its arguments, and `run` does it.
 
-    `read` and `write` are inverses: `read(split(" ".join(write()))) == self`.
+    The docstring of the class is the summary of its help. `read` and `write` are inverses:
+    `read(split(" ".join(write()))) == self`.
     """
 
-    verb: ClassVar[str]
+    verb = ""
+    """Its name; empty: it is what several commands have in common."""
+    usage = ""
+    changes = False
+    asks = False
+    """It asks before some of what it does; a shell takes --yes."""
+    role = Role.READER
+    reads = False
+    """True where a command that changes something only reads with some arguments."""
+    newest_only = False
+    """Shows the newest entries of a long list; a shell takes --limit and --all."""
+    examples: ClassVar[tuple[str, ...]] = ()
+    slack_only = False
+    """True where shell, dashboard and assistants don't have it."""
+    aliases: ClassVar[tuple[str, ...]] = ()
+    """Other names, which mean exactly the same."""
+    own_fields: ClassVar[tuple[str, ...]] = ()
+    """Fields of its rows with ids, statuses and times; an assistant gets every other text as quoted from outside."""
+    summary: ClassVar[str]
+    synopsis: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.summary = (cls.__doc__ or "").removesuffix(".")
+        cls.synopsis = f"{cls.verb} {cls.usage}".rstrip()
+
+    @classmethod
+    def is_offered(cls, _context: CommandContext) -> bool:
+        """False where the settings of a context leave it without meaning: then no list shows it."""
+        return True
+
+    async def run(self, context: CommandContext) -> Result | Question:
+        """Give a result, or the question that it asks first. Raises `OutreachError`, `RecordsUnavailable`."""
+        raise NotImplementedError
 
     @classmethod
     def read(cls, words: Words) -> Self:
@@ -113,20 +147,24 @@ class Arguments(Data):
         return False
 
 
+Command = type[Arguments]
+
+
+class Changing(Arguments):
+    """A command that changes something."""
+
+    changes = True
+    role = Role.OPERATOR
+
+
 class OnSequence(Arguments):
-    """The arguments of a command about a sequence: the words that name it, none where any is meant."""
+    """A command about a sequence: the words that name it, none where any is meant."""
 
     target: tuple[str, ...] = ()
 
-
-class OnSequences(OnSequence):
-    """The arguments of a command about one sequence, or about several."""
-
-    @property
-    def scope(self) -> str:
-        """`all`, `domain:acme.com`, or nothing: one sequence is meant."""
-        text = self.target[0].lower() if len(self.target) == 1 else ""
-        return text if text == ALL or (text.startswith(DOMAIN) and len(text) > len(DOMAIN)) else ""
+    @classmethod
+    def read(cls, words: Words) -> Self:
+        return cls(target=need_target(words))
 
     def write(self) -> Iterable[str]:
         return write_target(self.target)
@@ -138,7 +176,7 @@ HERE = ""
 
 
 class InChannel(Arguments):
-    """The arguments of a command about a channel, which may be `HERE`."""
+    """A command about a channel, which may be `HERE`."""
 
     channel: str = HERE
 
@@ -378,52 +416,6 @@ class Stop(Exception):  # a command ends with a result; nothing has gone wrong
         super().__init__(result.card.title)
 
 
-Run = Callable[[Any, Any], Awaitable[Result | Question]]
-"""The operation of a command, from its arguments and its context."""
-
-
-class Command(Data):
-    """One verb."""
-
-    arguments: type[Arguments]
-    run: Run
-    """Gives a result, or the question that it asks first. Raises `OutreachError`, `RecordsUnavailable`."""
-    summary: str
-    usage: str = ""
-    changes: bool = False
-    asks: bool = False
-    """It asks before some of what it does; a shell takes --yes."""
-    role: Role = Role.READER
-    reads: bool = False
-    """True where a command that changes something only reads with some arguments."""
-    newest_only: bool = False
-    """Shows the newest entries of a long list; a shell takes --limit and --all."""
-    examples: tuple[str, ...] = ()
-    slack_only: bool = False
-    """True where shell, dashboard and assistants don't have it."""
-    aliases: tuple[str, ...] = ()
-    """Other names, which mean exactly the same."""
-    own_fields: tuple[str, ...] = ()
-    """Fields of its rows with ids, statuses and times; an assistant gets every other text as quoted from outside."""
-    is_offered: Callable[[Any], bool] = lambda _context: True
-    """False where the settings of a context leave it without meaning: then no list shows it."""
-
-    @property
-    def name(self) -> str:
-        return self.arguments.verb
-
-    @property
-    def synopsis(self) -> str:
-        return f"{self.name} {self.usage}".rstrip()
-
-
-class ChangingCommand(Command):
-    """One verb that changes something."""
-
-    changes: bool = True
-    role: Role = Role.OPERATOR
-
-
 LEADING = (
     "help status sequences pause resume inboxes domains domain stats leads lead add remove replies subscribe "
     "unsubscribe subscriptions digest guardrails report undo away back audit whoami doctor"
@@ -445,13 +437,14 @@ def find_command(word: str) -> Command | None:
 
 def discover(package: str, folders: Iterable[str]) -> None:
     """Find the commands of all modules of a package, which lie in these folders."""
-    found: list[Command] = []
+    found: set[Command] = set()
     for one in pkgutil.iter_modules(folders):
         if one.name not in NO_COMMANDS:
-            module = vars(importlib.import_module(f"{package}.{one.name}"))
-            found += module.get("FAMILY") or [module["COMMAND"]]
+            values = vars(importlib.import_module(f"{package}.{one.name}")).values()
+            kinds = (value for value in values if isinstance(value, type))
+            found.update(kind for kind in kinds if issubclass(kind, Arguments) and kind.verb)
     # Not in the order of files.
     places = {name: place for place, name in enumerate(LEADING.split())}
-    found.sort(key=lambda one: places.get(one.name, len(places)))
-    COMMANDS.update((command.name, command) for command in found)
-    ALIASES.update((alias, command.name) for command in found for alias in command.aliases)
+    ordered = sorted(found, key=lambda one: places.get(one.verb, len(places)))
+    COMMANDS.update((command.verb, command) for command in ordered)
+    ALIASES.update((alias, command.verb) for command in ordered for alias in command.aliases)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal, Self, get_args
 
 from shared.commands.base import (
     ArgumentError,
-    Arguments,
-    ChangingCommand,
+    Changing,
     Question,
     Result,
     Words,
@@ -29,10 +28,24 @@ GuardAct = Literal["list", "add", "test", "remove", "off", "on"]
 ACTS: tuple[GuardAct, ...] = get_args(GuardAct)
 
 
-class Guard(Arguments):
-    """`guardrails [list|add RULE [as NAME]|test RULE|test NAME|remove NAME|off [NAME [for 24h]]|on [NAME]]`."""
+class Guard(Changing):
+    """Manage rules that notify you or pause sequences when bounces, replies or health get worse."""
 
     verb = "guardrails"
+    aliases = ("guard",)
+    usage = "[list|add RULE [as NAME]|test RULE|test NAME|remove NAME|off [NAME [for 24h]]|on [NAME]]"
+    own_fields = ("at", "state")
+    asks = True
+    reads = True
+    examples = (
+        "guardrails",
+        'guardrails add "pause sequence for 4h when bounces > 5% of at least 50 sends in 24h"',
+        "guardrails add notify about domain when health < 60 as low-health",
+        "guardrails test bounces-5",
+        "guardrails off bounces-5 for 24h",
+        "guardrails off",
+    )
+
     act: GuardAct = "list"
     rule: str = ""
     """The sentence as it was understood."""
@@ -76,6 +89,11 @@ class Guard(Arguments):
     @property
     def only_reads(self) -> bool:
         return self.act in {"list", "test"}
+
+    async def run(self, context: CommandContext) -> Result | Question:
+        from shared.commands import rules  # late: every start of the program would wait for it
+
+        return await rules.run(self, context)
 
 
 def _is_name(words: Words) -> bool:
@@ -121,29 +139,3 @@ def _text(words: Words) -> str:
     return " ".join(
         f'"{text}"' if word.quoted else word.text for word, text in zip(words, escaped, strict=True)
     )
-
-
-async def _run(arguments: Guard, context: CommandContext) -> Result | Question:
-    from shared.commands import rules  # late: every start of the program would wait for it
-
-    return await rules.run(arguments, context)
-
-
-COMMAND = ChangingCommand(
-    arguments=Guard,
-    run=_run,
-    aliases=("guard",),
-    usage="[list|add RULE [as NAME]|test RULE|test NAME|remove NAME|off [NAME [for 24h]]|on [NAME]]",
-    summary="Manage rules that notify you or pause sequences when bounces, replies or health get worse",
-    own_fields=("at", "state"),
-    asks=True,
-    reads=True,
-    examples=(
-        "guardrails",
-        'guardrails add "pause sequence for 4h when bounces > 5% of at least 50 sends in 24h"',
-        "guardrails add notify about domain when health < 60 as low-health",
-        "guardrails test bounces-5",
-        "guardrails off bounces-5 for 24h",
-        "guardrails off",
-    ),
-)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Self
 from shared.commands.base import (
     ArgumentError,
     Arguments,
-    Command,
     Result,
     Stop,
     Words,
@@ -39,9 +38,13 @@ DOMAIN_COLUMNS = columns(
 
 
 class Inboxes(Arguments):
-    """`inboxes [DOMAIN|unhealthy]`."""
+    """List inboxes with health score, daily limit and status, the worst first."""
 
     verb = "inboxes"
+    usage = "[DOMAIN|unhealthy]"
+    own_fields = ("status",)
+    examples = ("inboxes", "inboxes unhealthy", "inboxes acme.com")
+
     filter: str | None = None
     """A domain, an address, or `unhealthy`."""
 
@@ -50,17 +53,81 @@ class Inboxes(Arguments):
         none_left(words[1:])
         return cls(filter=words[0].text.lower() if words else None)
 
+    async def run(self, context: CommandContext) -> Result:
+        from shared.domain.health import WORST_FIRST, roll_up, show_counts, verdict, worst
+
+        wanted, thresholds, noun, where = self.filter, context.workspace.thresholds, "inbox", ""
+        if wanted in {None, UNHEALTHY}:
+            known: Sequence[Inbox] = await context.inboxes()
+        else:
+            known, where = await need_inboxes(wanted, context), f" on {wanted}"
+        tones = [(inbox, verdict(inbox, thresholds=thresholds).tone) for inbox in known]
+        if wanted == UNHEALTHY:
+            noun, tones = "unhealthy inbox", [one for one in tones if one[1] is not Tone.GOOD]
+
+        def badness(one: tuple[Inbox, Tone]) -> tuple[object, ...]:
+            inbox, tone = one
+            return (WORST_FIRST.index(tone), inbox.health_score or 0, inbox.email)
+
+        rows, data = [], []
+        for inbox, tone in sorted(tones, key=badness):
+            cells = (inbox.email, inbox.health_score, inbox.daily_limit, inbox.status)
+            rows.append(Row(cells, tone=tone))
+            data.append(dict(zip(("email", "health_score", "daily_limit", "status"), cells, strict=True)))
+        domains = roll_up((inbox for inbox, _ in tones), thresholds=thresholds)
+        tone = worst(row.tone for row in rows) if rows else Tone.GOOD if known else Tone.UNKNOWN
+        buttons = [Button("All inboxes", Inboxes())] if wanted else []
+        if not wanted and tone is not Tone.GOOD:
+            buttons = [Button("Unhealthy only", Inboxes(filter=UNHEALTHY)), Button("Domains", Domains())]
+        card = Card(
+            (show_number(len(rows), noun) if rows else f"No {noun}es") + where,
+            tone=tone,
+            text=(f"{show_counts(domains)} · {show_number(len(domains), 'domain')}",) if rows else (),
+            table=Table(INBOX_COLUMNS, rows),
+            buttons=buttons if known else (),
+        )
+        return Result(card, rows=data)
+
 
 class Domains(Arguments):
-    """`domains`."""
+    """List the sending domains, worst first, with state, lowest health and bounces of 24 hours."""
 
     verb = "domains"
+    aliases = ("bounces",)
+    own_fields = ("state",)
+    examples = ("domains", "bounces")
+
+    async def run(self, context: CommandContext) -> Result:
+        from shared.domain.health import roll_up, worst
+
+        domains = roll_up(await context.inboxes(), thresholds=context.workspace.thresholds)
+        bounces = await _bounces([domain.domain for domain in domains], context)
+        rows, data, buttons = [], [], []
+        for one in domains:
+            cells = (one.domain, state_of(one), one.lowest, bounces.get(one.domain))
+            rows.append(Row(cells, tone=one.tone))
+            data.append(dict(zip(("domain", "state", "lowest_health", "bounces_24h"), cells, strict=True)))
+            if one.tone in {Tone.BAD, Tone.WARN}:
+                buttons.append(Button(clip(one.domain, length=40), Domain(name=one.domain)))
+        missing = "Bounces are unknown where the bot has recorded less than 24 hours."
+        card = Card(
+            show_number(len(domains), "domain") if domains else "No domains",
+            tone=worst(row.tone for row in rows),
+            table=Table(DOMAIN_COLUMNS, rows),
+            buttons=buttons[:MOST_LINKS],
+            footer=missing if len(bounces) < len(domains) else "",
+        )
+        return Result(card, rows=data)
 
 
 class Domain(Arguments):
-    """`domain DOMAIN`."""
+    """Show the state of a domain and its causes: health, sends, bounces, DNS, last changes, advice."""
 
     verb = "domain"
+    usage = "DOMAIN"
+    own_fields = ("at", "kind")
+    examples = ("domain mail.acme.com",)
+
     name: str
 
     @classmethod
@@ -71,41 +138,10 @@ class Domain(Arguments):
         none_left(words[1:])
         return cls(name=words[0].text.lower().rpartition("@")[2].rstrip("."))
 
+    async def run(self, context: CommandContext) -> Result:
+        from shared.commands import domain_page  # late: every start of the program would wait for it
 
-async def _inboxes(arguments: Inboxes, context: CommandContext) -> Result:
-    from shared.domain.health import WORST_FIRST, roll_up, show_counts, verdict, worst
-
-    wanted, thresholds, noun, where = arguments.filter, context.workspace.thresholds, "inbox", ""
-    if wanted in {None, UNHEALTHY}:
-        known: Sequence[Inbox] = await context.inboxes()
-    else:
-        known, where = await need_inboxes(wanted, context), f" on {wanted}"
-    tones = [(inbox, verdict(inbox, thresholds=thresholds).tone) for inbox in known]
-    if wanted == UNHEALTHY:
-        noun, tones = "unhealthy inbox", [one for one in tones if one[1] is not Tone.GOOD]
-
-    def badness(one: tuple[Inbox, Tone]) -> tuple[object, ...]:
-        inbox, tone = one
-        return (WORST_FIRST.index(tone), inbox.health_score or 0, inbox.email)
-
-    rows, data = [], []
-    for inbox, tone in sorted(tones, key=badness):
-        cells = (inbox.email, inbox.health_score, inbox.daily_limit, inbox.status)
-        rows.append(Row(cells, tone=tone))
-        data.append(dict(zip(("email", "health_score", "daily_limit", "status"), cells, strict=True)))
-    domains = roll_up((inbox for inbox, _ in tones), thresholds=thresholds)
-    tone = worst(row.tone for row in rows) if rows else Tone.GOOD if known else Tone.UNKNOWN
-    buttons = [Button("All inboxes", Inboxes())] if wanted else []
-    if not wanted and tone is not Tone.GOOD:
-        buttons = [Button("Unhealthy only", Inboxes(filter=UNHEALTHY)), Button("Domains", Domains())]
-    card = Card(
-        (show_number(len(rows), noun) if rows else f"No {noun}es") + where,
-        tone=tone,
-        text=(f"{show_counts(domains)} · {show_number(len(domains), 'domain')}",) if rows else (),
-        table=Table(INBOX_COLUMNS, rows),
-        buttons=buttons if known else (),
-    )
-    return Result(card, rows=data)
+        return await domain_page.run(self.name, context)
 
 
 async def need_inboxes(query: str, context: CommandContext) -> Sequence[Inbox]:
@@ -121,29 +157,6 @@ async def need_inboxes(query: str, context: CommandContext) -> Sequence[Inbox]:
         card = which("inbox", query, 0, did_you_mean(query, names), buttons=(everything,))
         raise Stop(Result(card, problem="no such inbox"))
     return fitting
-
-
-async def _domains(_: Domains, context: CommandContext) -> Result:
-    from shared.domain.health import roll_up, worst
-
-    domains = roll_up(await context.inboxes(), thresholds=context.workspace.thresholds)
-    bounces = await _bounces([domain.domain for domain in domains], context)
-    rows, data, buttons = [], [], []
-    for one in domains:
-        cells = (one.domain, state_of(one), one.lowest, bounces.get(one.domain))
-        rows.append(Row(cells, tone=one.tone))
-        data.append(dict(zip(("domain", "state", "lowest_health", "bounces_24h"), cells, strict=True)))
-        if one.tone in {Tone.BAD, Tone.WARN}:
-            buttons.append(Button(clip(one.domain, length=40), Domain(name=one.domain)))
-    missing = "Bounces are unknown where the bot has recorded less than 24 hours."
-    card = Card(
-        show_number(len(domains), "domain") if domains else "No domains",
-        tone=worst(row.tone for row in rows),
-        table=Table(DOMAIN_COLUMNS, rows),
-        buttons=buttons[:MOST_LINKS],
-        footer=missing if len(bounces) < len(domains) else "",
-    )
-    return Result(card, rows=data)
 
 
 def state_of(domain: DomainHealth) -> str:
@@ -162,37 +175,3 @@ async def _bounces(domains: Iterable[str], context: CommandContext) -> dict[str,
         if past and past.known_from and past.known_from <= since:
             counts[domain] = past.bounced
     return counts
-
-
-async def _domain(arguments: Domain, context: CommandContext) -> Result:
-    from shared.commands import domain_page  # late: every start of the program would wait for it
-
-    return await domain_page.run(arguments.name, context)
-
-
-FAMILY = (
-    Command(
-        arguments=Inboxes,
-        run=_inboxes,
-        usage="[DOMAIN|unhealthy]",
-        summary="List inboxes with health score, daily limit and status, the worst first",
-        own_fields=("status",),
-        examples=("inboxes", "inboxes unhealthy", "inboxes acme.com"),
-    ),
-    Command(
-        arguments=Domains,
-        run=_domains,
-        aliases=("bounces",),
-        summary="List the sending domains, worst first, with state, lowest health and bounces of 24 hours",
-        own_fields=("state",),
-        examples=("domains", "bounces"),
-    ),
-    Command(
-        arguments=Domain,
-        run=_domain,
-        usage="DOMAIN",
-        summary="Show the state of a domain and its causes: health, sends, bounces, DNS, last changes, advice",
-        own_fields=("at", "kind"),
-        examples=("domain mail.acme.com",),
-    ),
-)

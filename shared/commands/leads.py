@@ -12,8 +12,7 @@ from shared.commands.base import (
     Act,
     ArgumentError,
     Arguments,
-    ChangingCommand,
-    Command,
+    Changing,
     OnSequence,
     Question,
     Result,
@@ -27,7 +26,6 @@ from shared.commands.base import (
     refused,
     texts,
     which,
-    write_target,
 )
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, warning, when
 from shared.text.formats import clip, plural, show_number
@@ -58,9 +56,14 @@ TONES = {
 
 
 class Leads(OnSequence):
-    """`leads [SEQUENCE] [STATUS]`."""
+    """List the newest leads, filtered by sequence or status."""
 
     verb = "leads"
+    usage = "[SEQUENCE] [STATUS]"
+    own_fields = ("id", "status")
+    newest_only = True
+    examples = ("leads interested", "leads sq_1 replied")
+
     status: LeadStatus | None = None
 
     @classmethod
@@ -69,7 +72,36 @@ class Leads(OnSequence):
         return cls(target=texts(words[:-1] if status else words), status=status)
 
     def write(self) -> Iterable[str]:
-        return (*write_target(self.target), *filter(None, (self.status,)))
+        return (*super().write(), *filter(None, (self.status,)))
+
+    async def run(self, context: CommandContext) -> Result:
+        """The newest hundred, or as many as the context says."""
+        from shared.api.pace import Priority
+
+        status, sequence, place = self.status, None, ""
+        if self.target:
+            match = await context.find_sequence(self.target)
+            if not match.only:
+                card = match.card(lambda one: replace(self, target=(one,)), changes=False)
+                return Result(card, problem="no single sequence")
+            sequence, place = match.only.id, f" in {match.only.label}"
+        # A person waits for one page; a longer list must not delay other people's answers.
+        limit, more = context.limit or PAGE, False
+        leads: list[models.Lead] = []
+        urgency = Priority.INTERACTIVE if limit <= PAGE else Priority.NORMAL
+        async for page in context.client.iter_pages(
+            sequence_id=sequence, status=status, page_size=min(limit, PAGE), priority=urgency
+        ):
+            leads += page.items
+            if len(leads) >= limit:
+                more = bool(page.next_cursor) or len(leads) > limit
+                break
+        leads = leads[:limit]
+        noun = f"{status} lead" if status else "lead"
+        count = show_number(len(leads), noun) if leads else f"No {plural(noun)}"
+        footer = "There are more. Export them all with `outreach export`." if more else ""
+        title = f"{f'Newest {count}' if more else count}{place}"
+        return Result(Card(title, table=lead_table(leads), footer=footer), rows=[*map(record_of, leads)])
 
 
 class OnLead(Arguments):
@@ -87,26 +119,99 @@ class OnLead(Arguments):
 
 
 class Lead(OnLead):
-    """`lead EMAIL|NAME|ld_…`."""
+    """Show a lead and its last reply, by email, name or id."""
 
     verb = "lead"
+    usage = "EMAIL|NAME|ld_…"
+    own_fields = ("id", "status")
+    examples = ("lead ann@acme.com", "lead Ada Lovelace", "lead ld_1")
 
     @classmethod
     def read(cls, words: Words) -> Self:
         is_name = words[1:] and "@" not in words[0].text
         return cls(who=" ".join(texts(words))) if is_name else super().read(words)
 
+    async def run(self, context: CommandContext) -> Result:
+        """The lead as the service has it, and the last reply as it was delivered."""
+        from shared.text.links import answer_link, lead_link
+        from shared.text.quotations import without_quotation
 
-class Remove(OnLead):
-    """`remove EMAIL|ld_…`."""
+        who = self.who
+        result = await search(who, context)
+        if len(result.leads) > 1:
+            return Result(_several(who, result.leads, Lead), rows=[*map(record_of, result.leads)])
+        lead = result.leads[0] if result.leads else None
+        email = (lead.email if lead else who if "@" in who else "") or ""
+        reply: Alert | None = None
+        if email:
+            reply = (await read_part(context.records.last_reply(context.workspace.name, email))).value
+        # A lead that isn't listed any more may still have written: its reply is shown all the same.
+        if lead is None and reply is None:
+            return _not_found(who, result)
+        words = (reply.event.reply if reply else None) or ""
+        facts = [Fact("Email", email, url=answer_link(email, words))] if email else []
+        facts += _own_facts(lead) if lead else ()
+        links = {}
+        if reply:
+            links["Open card"] = await context.permalink(reply.id)
+            event = reply.event
+            told = {
+                "Sequence": event.sequence,
+                "Step": str(event.step or ""),
+                "Reply": reply.status or "unclaimed",
+            }
+            facts += [Fact(label, value) for label, value in told.items() if value]
+            facts.append(when("Replied", reply.received))
+        if context.actor.face == "slack":  # faces that can lead to a page
+            links["Open in CRM"] = lead_link(context.settings.links.lead, email)
+        buttons = [Button(label, url=url) for label, url in links.items() if url]
+        title, tone = who, Tone.UNKNOWN
+        if lead:
+            title, tone = lead_name(lead) or lead.email or lead.id, TONES.get(lead.status or "", Tone.UNKNOWN)
+            facts += _other_facts(lead)
+            buttons.append(Button("Remove", Remove(who=lead.id), tone=Tone.BAD))
+        elif reply:
+            title = " at ".join(filter(None, (reply.event.lead.name or who, reply.event.lead.company)))
+        text = () if lead else (result.searched,)
+        card = Card(title, tone=tone, text=text, facts=facts, quote=without_quotation(words), buttons=buttons)
+        return Result(card, rows=(record_of(lead),) if lead else ())
+
+
+class Remove(OnLead, Changing):
+    """Remove a lead from all sequences, after confirmation."""
 
     verb = "remove"
+    usage = "EMAIL|ld_…"
+    own_fields = ("id",)
+    asks = True
+    examples = ("remove ann@acme.com", "remove ld_1")
+
+    async def run(self, context: CommandContext) -> Result | Question:
+        """Ask first, with what is known of the lead."""
+        who, is_address = self.who, "@" in self.who
+        if context.unseen and not is_address:
+            return _question(who, who)
+        result = await search(who, context)
+        if len(result.leads) > 1:
+            return refusal(_several(who, result.leads, Remove), why="several leads")
+        if result.leads:
+            (one,) = result.leads
+            email = [Fact("Email", one.email)] if one.email else []
+            question = _question(one.id, one.email or one.id, name=lead_name(one))
+            facts = (*email, *_own_facts(one), *_other_facts(one))
+            return replace(question, card=replace(question.card, facts=facts))
+        if is_address:
+            return _not_found(who, result)
+        return _question(who, who, "Only the id is known: the lead isn't among the newest ones.")
 
 
-class Add(OnSequence):
-    """`add EMAIL to SEQUENCE [field=value …]`."""
+class Add(OnSequence, Changing):
+    """Add a lead to a sequence."""
 
     verb = "add"
+    usage = "EMAIL to SEQUENCE [field=value …]"
+    examples = ("add ann@acme.com to sq_1 first_name=Ann company=Acme",)
+
     email: str
     fields: Mapping[str, str] = field(default_factory=dict)
 
@@ -126,6 +231,31 @@ class Add(OnSequence):
         fields = (f"{key}={_quoted(value)}" for key, value in self.fields.items())
         return (quote(self.email), "to", *map(_quoted, self.target), *fields)
 
+    async def run(self, context: CommandContext) -> Result:
+        from shared.api.pace import Priority
+
+        match = await context.find_sequence(self.target)
+        if not match.only:
+            return match.refusal(self)
+        email, label = self.email, match.only.label
+        lead = {"email": email, **self.fields}
+        result = await context.client.add_leads(match.only.id, [lead], priority=Priority.INTERACTIVE)
+        if result.added:
+            button = Button("Remove", Remove(who=email))
+            card = Card(f"Added {email} to {label}", tone=Tone.GOOD, buttons=(button,))
+            return Result(card, rows=({"email": email},), audit=f"added to {label}")
+        # After a repetition, a duplicate may be the one that the first attempt added.
+        if result.skipped and not result.repeated:
+            reasons = ", ".join(skip.reason or "no reason given" for skip in result.skipped)
+            note, why = f"The service skipped it: {reasons}.", f"skipped: {reasons}"
+            return refused(f"{email} wasn't added to {label}", note, why=why)
+        note = "The service didn't confirm whether it was added."
+        if result.repeated:
+            note = (
+                "The connection was lost and the request was sent again. The first attempt may have added it."
+            )
+        return Result(warning(f"{email} may already be in {label}", note), audit=f"uncertain: {note}")
+
 
 def _quoted(text: str) -> str:
     """Always quoted, so that a word with `=` isn't read as a field."""
@@ -134,36 +264,6 @@ def _quoted(text: str) -> str:
 
 
 # -- `leads`
-
-
-async def _leads(arguments: Leads, context: CommandContext) -> Result:
-    """The newest hundred, or as many as the context says."""
-    from shared.api.pace import Priority
-
-    status, sequence, place = arguments.status, None, ""
-    if arguments.target:
-        match = await context.find_sequence(arguments.target)
-        if not match.only:
-            card = match.card(lambda one: replace(arguments, target=(one,)), changes=False)
-            return Result(card, problem="no single sequence")
-        sequence, place = match.only.id, f" in {match.only.label}"
-    # A person waits for one page; a longer list must not delay other people's answers.
-    limit, more = context.limit or PAGE, False
-    leads: list[models.Lead] = []
-    urgency = Priority.INTERACTIVE if limit <= PAGE else Priority.NORMAL
-    async for page in context.client.iter_pages(
-        sequence_id=sequence, status=status, page_size=min(limit, PAGE), priority=urgency
-    ):
-        leads += page.items
-        if len(leads) >= limit:
-            more = bool(page.next_cursor) or len(leads) > limit
-            break
-    leads = leads[:limit]
-    noun = f"{status} lead" if status else "lead"
-    count = show_number(len(leads), noun) if leads else f"No {plural(noun)}"
-    footer = "There are more. Export them all with `outreach export`." if more else ""
-    title = f"{f'Newest {count}' if more else count}{place}"
-    return Result(Card(title, table=lead_table(leads), footer=footer), rows=[*map(record_of, leads)])
 
 
 def lead_table(leads: Sequence[models.Lead]) -> Table:
@@ -243,52 +343,6 @@ def _several(who: str, leads: Sequence[models.Lead], action: type[OnLead]) -> Ca
 # -- `lead`
 
 
-async def _lead(arguments: Lead, context: CommandContext) -> Result:
-    """The lead as the service has it, and the last reply as it was delivered."""
-    from shared.text.links import answer_link, lead_link
-    from shared.text.quotations import without_quotation
-
-    who = arguments.who
-    result = await search(who, context)
-    if len(result.leads) > 1:
-        return Result(_several(who, result.leads, Lead), rows=[*map(record_of, result.leads)])
-    lead = result.leads[0] if result.leads else None
-    email = (lead.email if lead else who if "@" in who else "") or ""
-    reply: Alert | None = None
-    if email:
-        reply = (await read_part(context.records.last_reply(context.workspace.name, email))).value
-    # A lead that isn't listed any more may still have written: its reply is shown all the same.
-    if lead is None and reply is None:
-        return _not_found(who, result)
-    words = (reply.event.reply if reply else None) or ""
-    facts = [Fact("Email", email, url=answer_link(email, words))] if email else []
-    facts += _own_facts(lead) if lead else ()
-    links = {}
-    if reply:
-        links["Open card"] = await context.permalink(reply.id)
-        event = reply.event
-        told = {
-            "Sequence": event.sequence,
-            "Step": str(event.step or ""),
-            "Reply": reply.status or "unclaimed",
-        }
-        facts += [Fact(label, value) for label, value in told.items() if value]
-        facts.append(when("Replied", reply.received))
-    if context.actor.face == "slack":  # faces that can lead to a page
-        links["Open in CRM"] = lead_link(context.settings.links.lead, email)
-    buttons = [Button(label, url=url) for label, url in links.items() if url]
-    title, tone = who, Tone.UNKNOWN
-    if lead:
-        title, tone = lead_name(lead) or lead.email or lead.id, TONES.get(lead.status or "", Tone.UNKNOWN)
-        facts += _other_facts(lead)
-        buttons.append(Button("Remove", Remove(who=lead.id), tone=Tone.BAD))
-    elif reply:
-        title = " at ".join(filter(None, (reply.event.lead.name or who, reply.event.lead.company)))
-    text = () if lead else (result.searched,)
-    card = Card(title, tone=tone, text=text, facts=facts, quote=without_quotation(words), buttons=buttons)
-    return Result(card, rows=(record_of(lead),) if lead else ())
-
-
 def _own_facts(lead: models.Lead) -> list[Fact]:
     company = [Fact("Company", lead.company)] if lead.company else []
     return [*company, Fact("Status", lead.status or "unknown")]
@@ -337,30 +391,6 @@ def _leaves(value: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[t
 # -- `add` and `remove`
 
 
-async def _add(arguments: Add, context: CommandContext) -> Result:
-    from shared.api.pace import Priority
-
-    match = await context.find_sequence(arguments.target)
-    if not match.only:
-        return match.refusal(arguments)
-    email, label = arguments.email, match.only.label
-    lead = {"email": email, **arguments.fields}
-    result = await context.client.add_leads(match.only.id, [lead], priority=Priority.INTERACTIVE)
-    if result.added:
-        button = Button("Remove", Remove(who=email))
-        card = Card(f"Added {email} to {label}", tone=Tone.GOOD, buttons=(button,))
-        return Result(card, rows=({"email": email},), audit=f"added to {label}")
-    # After a repetition, a duplicate may be the one that the first attempt added.
-    if result.skipped and not result.repeated:
-        reasons = ", ".join(skip.reason or "no reason given" for skip in result.skipped)
-        note, why = f"The service skipped it: {reasons}.", f"skipped: {reasons}"
-        return refused(f"{email} wasn't added to {label}", note, why=why)
-    note = "The service didn't confirm whether it was added."
-    if result.repeated:
-        note = "The connection was lost and the request was sent again. The first attempt may have added it."
-    return Result(warning(f"{email} may already be in {label}", note), audit=f"uncertain: {note}")
-
-
 class RemoveLead(Act):
     """Removes a lead from all sequences."""
 
@@ -382,63 +412,7 @@ class RemoveLead(Act):
         return Result(card, rows=({"id": self.id},), audit=f"removed {self.id}")
 
 
-async def _remove(arguments: Remove, context: CommandContext) -> Result | Question:
-    """Ask first, with what is known of the lead."""
-    who, is_address = arguments.who, "@" in arguments.who
-    if context.unseen and not is_address:
-        return _question(who, who)
-    result = await search(who, context)
-    if len(result.leads) > 1:
-        return refusal(_several(who, result.leads, Remove), why="several leads")
-    if result.leads:
-        (one,) = result.leads
-        email = [Fact("Email", one.email)] if one.email else []
-        question = _question(one.id, one.email or one.id, name=lead_name(one))
-        facts = (*email, *_own_facts(one), *_other_facts(one))
-        return replace(question, card=replace(question.card, facts=facts))
-    if is_address:
-        return _not_found(who, result)
-    return _question(who, who, "Only the id is known: the lead isn't among the newest ones.")
-
-
 def _question(lead_id: str, label: str, *notes: str, name: str = "") -> Question:
     does = "This removes the lead from all sequences and keeps the reply history. It can't be undone."
     act = RemoveLead(id=lead_id, label=label)
     return ask(f"Remove {name or clip(label)}?", does, *notes, label="Remove", act=act)
-
-
-FAMILY = (
-    Command(
-        arguments=Leads,
-        run=_leads,
-        usage="[SEQUENCE] [STATUS]",
-        summary="List the newest leads, filtered by sequence or status",
-        own_fields=("id", "status"),
-        newest_only=True,
-        examples=("leads interested", "leads sq_1 replied"),
-    ),
-    Command(
-        arguments=Lead,
-        run=_lead,
-        usage="EMAIL|NAME|ld_…",
-        summary="Show a lead and its last reply, by email, name or id",
-        own_fields=("id", "status"),
-        examples=("lead ann@acme.com", "lead Ada Lovelace", "lead ld_1"),
-    ),
-    ChangingCommand(
-        arguments=Add,
-        run=_add,
-        usage="EMAIL to SEQUENCE [field=value …]",
-        summary="Add a lead to a sequence",
-        examples=("add ann@acme.com to sq_1 first_name=Ann company=Acme",),
-    ),
-    ChangingCommand(
-        arguments=Remove,
-        run=_remove,
-        usage="EMAIL|ld_…",
-        summary="Remove a lead from all sequences, after confirmation",
-        own_fields=("id",),
-        asks=True,
-        examples=("remove ann@acme.com", "remove ld_1"),
-    ),
-)

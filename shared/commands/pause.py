@@ -13,10 +13,10 @@ from shared.commands.base import (
     DOMAIN,
     NOTHING_CHANGED,
     Act,
-    ChangingCommand,
+    Changing,
     Choice,
     Data,
-    OnSequences,
+    OnSequence,
     Question,
     Result,
     UsageError,
@@ -57,10 +57,66 @@ FAILED: tuple[Outcome, ...] = ("failed", "uncertain", "gone")
 EFFECT: Mapping[str, Literal["paused", "resumed"]] = {"paused": "paused", "active": "resumed"}
 
 
+class OnSequences(OnSequence, Changing):
+    """A command about one sequence, or about several."""
+
+    own_fields = ("id", "status")
+    asks = True
+
+    @property
+    def scope(self) -> str:
+        """`all`, `domain:acme.com`, or nothing: one sequence is meant."""
+        text = self.target[0].lower() if len(self.target) == 1 else ""
+        return text if text == ALL or (text.startswith(DOMAIN) and len(text) > len(DOMAIN)) else ""
+
+    async def run(self, context: CommandContext) -> Result | Question:
+        """Read what is meant as a question; most are asked only by a face that asks everything."""
+        from shared.commands.hold import read_revisions, read_timers
+
+        act, scope = SetStatus(status="active"), self.scope
+        if isinstance(self, Pause):
+            until = self.end.after(context.now(), zone=context.zone)
+            if self.end.until and until is None:
+                return is_over(f"“{self.end.until}”")
+            # Between backticks an answer would show it as code of ours.
+            reason = self.reason.replace("`", "'")
+            act = SetStatus(status="paused", until=until, reason=reason, keep_longer=bool(scope))
+        revisions, before = await read_revisions(context), await read_timers(context)
+        listed = await context.sequences()
+        # One that resumes a sequence meanwhile is gone after the list, and one that is set meanwhile was not there before.
+        timers = {**before, **await read_timers(context)}
+        plan = Plan(
+            act=act,
+            context=context,
+            sequences=listed,
+            revisions=revisions,
+            timers=timers,
+            until=context.until(act.until),
+        )
+        if not scope:
+            return _named(self, plan)
+        if scope != ALL:
+            return await _of_domain(scope.removeprefix(DOMAIN), plan)
+        if not plan.able:
+            return _nothing_able(act.status)
+        return plan.question() if act.status == "paused" else await _resume_all(plan)
+
+
 class Pause(OnSequences):
-    """`pause SEQUENCE [for 2h] [reason …]`."""
+    """Pause a sequence, or all of them, until you resume it or for a set time."""
 
     verb = "pause"
+    aliases = ("stop",)
+    usage = "SEQUENCE [for 2h] [reason …]"
+    examples = (
+        'pause "Q3 founders" for 2h reason bounces are high',
+        "pause sq_1",
+        "pause sq_1 until monday 9am",
+        "pause sq_1 for the weekend",
+        "pause all",
+        "pause domain:acme.com",
+    )
+
     end: End = End()  # frozen
     reason: str = ""
 
@@ -83,13 +139,12 @@ class Pause(OnSequences):
 
 
 class Resume(OnSequences):
-    """`resume SEQUENCE`."""
+    """Resume a paused sequence."""
 
     verb = "resume"
-
-    @classmethod
-    def read(cls, words: Words) -> Self:
-        return cls(target=need_target(words))
+    aliases = ("unpause",)
+    usage = "SEQUENCE"
+    examples = ('resume "Q3 founders"', "resume sq_1", "resume all")
 
 
 class Target(Data):
@@ -186,39 +241,6 @@ class Plan(Data):
     def choice(self) -> Choice:
         act = self.of(self.able)
         return Choice(act.label, act)
-
-
-async def _plan(arguments: OnSequences, context: CommandContext) -> Result | Question:
-    """Read the meaning of `pause` or `resume` as a question; most are asked only by a face that asks everything."""
-    from shared.commands.hold import read_revisions, read_timers
-
-    act, scope = SetStatus(status="active"), arguments.scope
-    if isinstance(arguments, Pause):
-        until = arguments.end.after(context.now(), zone=context.zone)
-        if arguments.end.until and until is None:
-            return is_over(f"“{arguments.end.until}”")
-        # Between backticks an answer would show it as code of ours.
-        reason = arguments.reason.replace("`", "'")
-        act = SetStatus(status="paused", until=until, reason=reason, keep_longer=bool(scope))
-    revisions, before = await read_revisions(context), await read_timers(context)
-    listed = await context.sequences()
-    # One that resumes a sequence meanwhile is gone after the list, and one that is set meanwhile was not there before.
-    timers = {**before, **await read_timers(context)}
-    plan = Plan(
-        act=act,
-        context=context,
-        sequences=listed,
-        revisions=revisions,
-        timers=timers,
-        until=context.until(act.until),
-    )
-    if not scope:
-        return _named(arguments, plan)
-    if scope != ALL:
-        return await _of_domain(scope.removeprefix(DOMAIN), plan)
-    if not plan.able:
-        return _nothing_able(act.status)
-    return plan.question() if act.status == "paused" else await _resume_all(plan)
 
 
 def _named(arguments: OnSequences, plan: Plan) -> Result | Question:
@@ -387,34 +409,3 @@ def leftovers(done: Changes) -> tuple[str, ...]:
             lines.append(f"{words}: {names_of(targets)}.")
     reasons = dict.fromkeys(one.note for _, one in done if one.outcome == "failed")
     return (*lines, *reasons)
-
-
-FAMILY = (
-    ChangingCommand(
-        arguments=Pause,
-        run=_plan,
-        aliases=("stop",),
-        usage="SEQUENCE [for 2h] [reason …]",
-        summary="Pause a sequence, or all of them, until you resume it or for a set time",
-        own_fields=("id", "status"),
-        asks=True,
-        examples=(
-            'pause "Q3 founders" for 2h reason bounces are high',
-            "pause sq_1",
-            "pause sq_1 until monday 9am",
-            "pause sq_1 for the weekend",
-            "pause all",
-            "pause domain:acme.com",
-        ),
-    ),
-    ChangingCommand(
-        arguments=Resume,
-        run=_plan,
-        aliases=("unpause",),
-        usage="SEQUENCE",
-        summary="Resume a paused sequence",
-        own_fields=("id", "status"),
-        asks=True,
-        examples=('resume "Q3 founders"', "resume sq_1", "resume all"),
-    ),
-)

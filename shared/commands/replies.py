@@ -11,8 +11,7 @@ from shared.commands.base import (
     NOTHING_CHANGED,
     ArgumentError,
     Arguments,
-    ChangingCommand,
-    Command,
+    Changing,
     Result,
     Words,
     none_left,
@@ -41,9 +40,14 @@ LAST_PAGE = 9_999
 
 
 class Replies(Arguments):
-    """`replies [mine|PAGE]`."""
+    """List unclaimed interested replies, or those that you have claimed."""
 
     verb = "replies"
+    aliases = ("open",)
+    usage = "[mine|PAGE]"
+    own_fields = ("alert_id", "received_at")
+    examples = ("replies", "replies mine", "replies 2")
+
     page: int | None = None
     mine: bool = False
     """True for the person's own claims that aren't done, instead of the unclaimed replies."""
@@ -65,23 +69,22 @@ class Replies(Arguments):
     def write(self) -> Iterable[str]:
         return ("mine",) if self.mine else (str(self.page),) if self.page else ()
 
-
-async def _run(arguments: Replies, context: CommandContext) -> Result:
-    card, replies, _ = await find_replies(arguments, context)
-    rows, data = [], []
-    for reply in replies:
-        event, age = reply.event, show_span(context.now() - reply.received)
-        values = {
-            "lead": event.lead.name,
-            "email": reply.email,
-            "company": event.lead.company or "",
-            "reply": clip(without_quotation(event.reply or ""), length=BEGINNING),
-            "sequence": event.sequence or "",
-        }
-        tone = Tone.INFO if arguments.mine else late_tone(reply, context.now())
-        rows.append(Row((age, *values.values()), tone=tone))
-        data.append({"alert_id": reply.id, "received_at": reply.received.isoformat(), **values})
-    return Result(replace(card, table=Table(OPEN_COLUMNS, rows)), rows=data)
+    async def run(self, context: CommandContext) -> Result:
+        card, replies, _ = await find_replies(self, context)
+        rows, data = [], []
+        for reply in replies:
+            event, age = reply.event, show_span(context.now() - reply.received)
+            values = {
+                "lead": event.lead.name,
+                "email": reply.email,
+                "company": event.lead.company or "",
+                "reply": clip(without_quotation(event.reply or ""), length=BEGINNING),
+                "sequence": event.sequence or "",
+            }
+            tone = Tone.INFO if self.mine else late_tone(reply, context.now())
+            rows.append(Row((age, *values.values()), tone=tone))
+            data.append({"alert_id": reply.id, "received_at": reply.received.isoformat(), **values})
+        return Result(replace(card, table=Table(OPEN_COLUMNS, rows)), rows=data)
 
 
 async def find_replies(asked: Replies, context: CommandContext) -> tuple[Card, Sequence[Alert], int]:
@@ -129,10 +132,23 @@ LONGEST_ABSENCE = timedelta(days=366)
 """A year that was mistyped would take somebody out of the rota for good."""
 
 
-class Away(Arguments):
-    """`away [for 2h|until monday]`."""
+class InRota(Changing):
+    """A command of people who take turns in a channel."""
+
+    slack_only = True  # elsewhere nobody knows who you are in Slack
+
+    @classmethod
+    def is_offered(cls, context: CommandContext) -> bool:
+        return bool(context.settings.routes.rotas)
+
+
+class Away(InRota):
+    """Get no turns in a rota while you are away."""
 
     verb = "away"
+    usage = "[for 2h|until monday]"
+    examples = ("away until monday", "away for 2h", "away")
+
     end: End = End()  # frozen
 
     @classmethod
@@ -147,67 +163,33 @@ class Away(Arguments):
     def write(self) -> Iterable[str]:
         return self.end.write()
 
+    async def run(self, context: CommandContext) -> Result:
+        """Turns that the person has now pass on."""
+        end = self.end
+        if not self.is_offered(context):
+            why = "Nobody takes turns here. `[routes.rota]` in the settings names who does."
+            return refused("There is no rota", why, why="no rota")
+        now = context.now()
+        until = end.after(now, zone=context.zone)
+        if end.until and (until is None or until > now + LONGEST_ABSENCE):
+            return refused(
+                f"{end.until} isn't in the next twelve months", NOTHING_CHANGED, why="too far away"
+            )
+        await context.records.turns.leave(context.actor, until=until.timestamp() if until else None)
+        shown = f"until {context.show(until)}" if until else "until they are back"
+        text = ("Others in the rota get the turns. `back` ends it.",)
+        card = Card(f"@{context.actor.name} is away {shown}", text=text)
+        return Result(card, audit=f"away {shown}")
 
-class Back(Arguments):
-    """`back`."""
+
+class Back(InRota):
+    """Get turns in a rota again."""
 
     verb = "back"
+    examples = ("back",)
 
-
-async def _away(arguments: Away, context: CommandContext) -> Result:
-    """Turns that the person has now pass on."""
-    end = arguments.end
-    if not has_rota(context):
-        why = "Nobody takes turns here. `[routes.rota]` in the settings names who does."
-        return refused("There is no rota", why, why="no rota")
-    now = context.now()
-    until = end.after(now, zone=context.zone)
-    if end.until and (until is None or until > now + LONGEST_ABSENCE):
-        return refused(f"{end.until} isn't in the next twelve months", NOTHING_CHANGED, why="too far away")
-    await context.records.turns.leave(context.actor, until=until.timestamp() if until else None)
-    shown = f"until {context.show(until)}" if until else "until they are back"
-    text = ("Others in the rota get the turns. `back` ends it.",)
-    card = Card(f"@{context.actor.name} is away {shown}", text=text)
-    return Result(card, audit=f"away {shown}")
-
-
-async def _back(_: Back, context: CommandContext) -> Result:
-    """The person gets turns again."""
-    if not await context.records.turns.come_back(context.actor.id):
-        return Result(Card("You aren't away", text=(NOTHING_CHANGED,)))
-    return Result(Card(f"@{context.actor.name} is back", tone=Tone.GOOD), audit="back")
-
-
-def has_rota(context: CommandContext) -> bool:
-    """True where people take turns in a channel."""
-    return bool(context.settings.routes.rotas)
-
-
-FAMILY = (
-    Command(
-        arguments=Replies,
-        run=_run,
-        aliases=("open",),
-        usage="[mine|PAGE]",
-        summary="List unclaimed interested replies, or those that you have claimed",
-        own_fields=("alert_id", "received_at"),
-        examples=("replies", "replies mine", "replies 2"),
-    ),
-    ChangingCommand(
-        arguments=Away,
-        run=_away,
-        usage="[for 2h|until monday]",
-        summary="Get no turns in a rota while you are away",
-        examples=("away until monday", "away for 2h", "away"),
-        slack_only=True,  # elsewhere nobody knows who you are in Slack
-        is_offered=has_rota,
-    ),
-    ChangingCommand(
-        arguments=Back,
-        run=_back,
-        summary="Get turns in a rota again",
-        examples=("back",),
-        slack_only=True,
-        is_offered=has_rota,
-    ),
-)
+    async def run(self, context: CommandContext) -> Result:
+        """The person gets turns again."""
+        if not await context.records.turns.come_back(context.actor.id):
+            return Result(Card("You aren't away", text=(NOTHING_CHANGED,)))
+        return Result(Card(f"@{context.actor.name} is back", tone=Tone.GOOD), audit="back")

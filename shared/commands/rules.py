@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from shared.commands.base import COMMANDS, Act, Choice, Question, Result, ask, refused
+from shared.commands.base import Act, Choice, Question, Result, ask, refused
 from shared.commands.guardrails import Guard
 from shared.commands.run import CommandContext
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
@@ -123,7 +123,7 @@ async def _add(
     if (taken := rules.get(name)) and taken.source != "shipped":
         return _is_taken(name, f"It says: {taken.rule}")
     # A rule acts in the name of who added it, and so can do no more than that person.
-    if rule.action is not Action.TELL and not context.allows(COMMANDS["pause"]):
+    if rule.action is not Action.TELL and not context.allows("pause"):
         text = "A rule that pauses or suggests pausing needs the same permission."
         return refused("You don't have permission to pause sequences here", text, why="role")
     act = AddRule(name=name, sentence=str(rule))

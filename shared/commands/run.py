@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import replace
+from dataclasses import field, replace
 from datetime import UTC, date, datetime, tzinfo
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -22,20 +22,18 @@ from shared.api.pipeline import failed_attempts
 from shared.api.words import Grouping
 from shared.commands import Invocation, misused
 from shared.commands.base import (
-    COMMANDS,
     Act,
     ArgumentError,
     Arguments,
-    Choice,
-    Command,
     Question,
     Result,
     Stop,
+    ask,
     refused,
 )
 from shared.commands.sequences import Match, resolve_sequence
 from shared.commands.undo import UNDO, UndoChange
-from shared.domain.card import Button, Card, warning
+from shared.domain.card import Button, Card
 from shared.domain.roles import Role
 from shared.domain.snapshot import service_day
 from shared.frozen import frozen
@@ -96,8 +94,8 @@ class CommandContext:
     """Told how many leads a search has looked at."""
     role: Role = Role.ADMIN
     """The person's role, as it is shown: whoever sits at the machine may do everything; Slack says who its people are."""
-    allows: Callable[[Command], bool] = lambda _command: True
-    """Says if the person may use a command here."""
+    allows: Callable[[str], bool] = lambda _verb: True
+    """Says if the person may use the command with this name here."""
     problems: Callable[[], Sequence[str]] = tuple
     """The running bot's own current problems."""
     zone: tzinfo = UTC
@@ -199,14 +197,14 @@ async def open_client(
 class RunCommand(Act):
     """Runs a command that asks nothing itself, after a face has asked about it."""
 
-    arguments: Arguments
+    arguments: Arguments = field(kw_only=False)
 
     @property
     def verb(self) -> str:
         return self.arguments.verb
 
     async def carry_out(self, context: CommandContext) -> Result:
-        done = await COMMANDS[self.verb].run(self.arguments, context)
+        done = await self.arguments.run(context)
         assert isinstance(done, Result)
         return done
 
@@ -220,19 +218,18 @@ async def run(asked: Invocation, context: CommandContext) -> Result | Question:
     own = context.workspace.name
     if asked.workspace and asked.workspace.casefold() != own.casefold():
         raise UnknownWorkspace(asked.workspace, known=[own])
-    command, line = asked.command, asked.line
+    command, line = asked.arguments, asked.line
     if context.asks_always and asked.changes and not command.asks:
-        card = warning(f"{command.summary}?", line)
-        choice = Choice(command.name.capitalize(), RunCommand(arguments=asked.arguments))
-        return Question(card=card, choices=(choice,), line=line)
-    doing = command.run(asked.arguments, context)
+        question = ask(f"{command.summary}?", line, label=command.verb.capitalize(), act=RunCommand(command))
+        return replace(question, line=line)
+    doing = command.run(context)
     # What changes something without asking is never cut off: it may have been carried out.
     if command.asks or not asked.changes:
         doing = _answered_in_time(doing, context)
     try:
         done = await _recorded(doing, line, context, changes=asked.changes)
     except ArgumentError as error:  # of what only the context tells, such as the channel
-        raise misused(command, error) from None
+        raise misused(asked.command, error) from None
     if isinstance(done, Result):
         return done
     if done.asks or context.asks_always:

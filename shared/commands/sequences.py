@@ -14,7 +14,6 @@ from shared.commands.base import (
     ALL,
     NOTHING_CHANGED,
     Arguments,
-    Command,
     Data,
     OnSequence,
     Result,
@@ -40,9 +39,12 @@ TONES = {"active": Tone.GOOD, "paused": Tone.WARN}
 
 
 class Sequences(Arguments):
-    """`sequences [active|paused]`."""
+    """List sequences with status and steps."""
 
     verb = "sequences"
+    usage = "[active|paused]"
+    own_fields = ("id", "status", "paused_until")
+    examples = ("sequences", "sequences paused")
 
     status: str | None = None
 
@@ -50,24 +52,23 @@ class Sequences(Arguments):
     def read(cls, words: Words) -> Self:
         return cls(status=one_of(words, SEQUENCE_STATUSES))
 
+    async def run(self, context: CommandContext) -> Result:
+        from shared.api.models import as_dict
 
-async def _run(arguments: Sequences, context: CommandContext) -> Result:
-    from shared.api.models import as_dict
-
-    known, wanted = await context.sequences(), arguments.status
-    listed = [one for one in known if wanted in {None, one.status}]
-    if wanted == "paused" and listed:
-        return await _paused(listed, context)
-    counts = Counter(one.status or "unknown" for one in known)
-    noun = f"{wanted} sequence" if wanted else "sequence"
-    others = [word for word in TONES if counts[word] and word != wanted]
-    card = Card(
-        show_number(len(listed), noun) if listed else f"No {plural(noun)}",
-        text=(", ".join(f"{count} {status}" for status, count in sorted(counts.items())),),
-        table=sequence_table(listed),
-        buttons=[Button(word.capitalize(), Sequences(status=word)) for word in others],
-    )
-    return Result(card, rows=[*map(as_dict, listed)])
+        known, wanted = await context.sequences(), self.status
+        listed = [one for one in known if wanted in {None, one.status}]
+        if wanted == "paused" and listed:
+            return await _paused(listed, context)
+        counts = Counter(one.status or "unknown" for one in known)
+        noun = f"{wanted} sequence" if wanted else "sequence"
+        others = [word for word in TONES if counts[word] and word != wanted]
+        card = Card(
+            show_number(len(listed), noun) if listed else f"No {plural(noun)}",
+            text=(", ".join(f"{count} {status}" for status, count in sorted(counts.items())),),
+            table=sequence_table(listed),
+            buttons=[Button(word.capitalize(), Sequences(status=word)) for word in others],
+        )
+        return Result(card, rows=[*map(as_dict, listed)])
 
 
 async def _paused(listed: Many[Sequence], context: CommandContext) -> Result:
@@ -216,13 +217,3 @@ def _fold(text: str) -> str:
     from shared.text.sanitize import visible
 
     return " ".join(visible(text).translate(CURLY).casefold().split())
-
-
-COMMAND = Command(
-    arguments=Sequences,
-    run=_run,
-    usage="[active|paused]",
-    summary="List sequences with status and steps",
-    own_fields=("id", "status", "paused_until"),
-    examples=("sequences", "sequences paused"),
-)

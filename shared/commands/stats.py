@@ -13,7 +13,6 @@ from shared.api.words import GROUPINGS, Grouping
 from shared.commands.base import (
     ArgumentError,
     Arguments,
-    Command,
     Result,
     Words,
     none_left,
@@ -51,9 +50,19 @@ COLUMNS = columns(
 
 
 class Stats(Arguments):
-    """`stats [by sequence|step|variant|inbox|person] [7d|last week|FROM..TO]`."""
+    """Show sends, replies, positive replies, meetings and rates, or times to claim by person."""
 
     verb = "stats"
+    usage = "[by sequence|step|variant|inbox|person] [7d|last week|FROM..TO]"
+    own_fields = ("id",)
+    examples = (
+        "stats",
+        "stats by step 7d",
+        "stats yesterday",
+        "stats by person last week",
+        "stats by inbox 2026-01-01..2026-01-31",
+    )
+
     by: Grouping | Literal["person"] = "sequence"
     period: str = ""
     """As `read_period` gives it; empty: the service's own 30 days."""
@@ -71,32 +80,31 @@ class Stats(Arguments):
         by = () if self.by == "sequence" else ("by", self.by)
         return (*by, *self.period.split())
 
+    async def run(self, context: CommandContext) -> Result:
+        import asyncio
 
-async def _run(arguments: Stats, context: CommandContext) -> Result:
-    import asyncio
-
-    by = arguments.by
-    if by == PERSON:
-        return await _by_person(arguments.period, context)
-    asked = range_of(arguments.period, context.today)
-    rows, change = await asyncio.gather(
-        context.stats(asked.start, asked.end, by=by), read_change(asked, context)
-    )
-    names = await sequence_names(context) if by == "sequence" else {}
-    # Ten thousand inboxes take most of a second, so not on an event loop.
-    lines, text, data = await asyncio.to_thread(_lines, rows, names, by)
-    # Which days are counted is said where the reader's own day is another than the service's.
-    if context.local_day != asked.today:
-        text.append(f"{asked}. For the service, today is {asked.today:%-d %B}.")
-    card = Card(
-        f"Stats by {by}, {asked.name}",
-        text=text,
-        facts=total_facts(rows, change) if rows else (),
-        table=Table(COLUMNS, lines),
-        buttons=_others(by, asked),
-        footer=change.text if rows and change else "",
-    )
-    return Result(card, rows=data)
+        by = self.by
+        if by == PERSON:
+            return await _by_person(self.period, context)
+        asked = range_of(self.period, context.today)
+        rows, change = await asyncio.gather(
+            context.stats(asked.start, asked.end, by=by), read_change(asked, context)
+        )
+        names = await sequence_names(context) if by == "sequence" else {}
+        # Ten thousand inboxes take most of a second, so not on an event loop.
+        lines, text, data = await asyncio.to_thread(_lines, rows, names, by)
+        # Which days are counted is said where the reader's own day is another than the service's.
+        if context.local_day != asked.today:
+            text.append(f"{asked}. For the service, today is {asked.today:%-d %B}.")
+        card = Card(
+            f"Stats by {by}, {asked.name}",
+            text=text,
+            facts=total_facts(rows, change) if rows else (),
+            table=Table(COLUMNS, lines),
+            buttons=_others(by, asked),
+            footer=change.text if rows and change else "",
+        )
+        return Result(card, rows=data)
 
 
 def _lines(
@@ -281,9 +289,13 @@ MOST_DAYS = 62
 
 
 class Report(Arguments):
-    """`report [last week|last month|7d|FROM..TO]`."""
+    """Show a client report for a period: sends, replies, meetings, health, incidents."""
 
     verb = "report"
+    usage = "[last week|last month|7d|FROM..TO]"
+    own_fields = ("workspace", "from", "to", "made_at", "at")
+    examples = ("report", "report last month", "report 2026-03-01..2026-03-31")
+
     period: str = "last week"
 
     @classmethod
@@ -297,74 +309,73 @@ class Report(Arguments):
     def write(self) -> Iterable[str]:
         return self.period.split()
 
+    async def run(self, context: CommandContext) -> Result:
+        """Read everything concurrently. Raises `OutreachError` for the counts; other parts are gaps."""
+        import asyncio
 
-async def _report(arguments: Report, context: CommandContext) -> Result:
-    """Read everything concurrently. Raises `OutreachError` for the counts; other parts are gaps."""
-    import asyncio
+        from shared.domain.evidence import totals
+        from shared.domain.health import roll_up
 
-    from shared.domain.evidence import totals
-    from shared.domain.health import roll_up
-
-    asked, name = range_of(arguments.period, context.today), context.workspace.name
-    if (asked.end - asked.start).days >= LONGEST_REPORT_DAYS:
-        hint = f"Give at most {LONGEST_REPORT_DAYS} days."
-        raise ArgumentError("A report covers at most a year.", hint=hint)
-    spans = _spans(asked)
-    rows, names, counted, inboxes, change, recorded = await asyncio.gather(
-        context.stats(asked.start, asked.end),
-        sequence_names(context),
-        asyncio.gather(*(context.stats(span.start, span.end) for span in spans)),
-        read_part(context.inboxes()),
-        read_change(asked, context),
-        read_part(context.records.period(name, *asked.moments(UTC), late=FAST_SECONDS)),
-    )
-    gaps = []
-    if recorded.error:
-        gaps.append(f"Interested replies, incidents and changes are unavailable: {recorded.why}")
-    if inboxes.error:
-        gaps.append(f"Domain health is unavailable: {inboxes.why}")
-    past = recorded.value
-    domains = None
-    if inboxes.value is not None:
-        domains = roll_up(inboxes.value, thresholds=context.workspace.thresholds)
-    data: dict[str, object] = {
-        "workspace": name,
-        "from": asked.start,
-        "to": asked.end,
-        "complete": not asked.running,
-        "made_at": context.now(),
-        "totals": _counts(totals(rows)),
-        "before": _counts(change.before) if change else None,
-        # Names are shared between sequences, so each row is named by its id where the service gives one.
-        "sequences": [
-            {"group": label_of(row, names), **_counts(row)}
-            for row in sorted(rows, key=lambda row: -(row.sends or 0))
-        ],
-        "days": [
-            {"from": span.start, "to": span.end, **_counts(totals(row))}
-            for span, row in zip(spans, counted, strict=True)
-        ],
-        "median_first_touch_seconds": past and past.touches.median,
-        "incidents": past and [asdict(incident) for incident in past.incidents],
-        "changes": past
-        and [{"at": entry.at, "who": entry.actor.name, "text": entry.result} for entry in past.changes],
-        "domains": domains
-        and [
-            {
-                "domain": one.domain or "unknown",
-                "inboxes": one.inboxes,
-                "score": one.lowest,
-                "tone": one.tone,
-                "text": "; ".join(one.reasons) or "healthy",
-            }
-            for one in domains
-        ],
-        "gaps": gaps,
-    }
-    title = f"{context.titled('Report')}, {asked}{', including today so far' if asked.running else ''}"
-    text = [_hide(line) for line in (change.text if change else "", *gaps)]
-    facts = (*total_facts(rows, change), *_report_facts(past, domains))
-    return Result(Card(title, text=text, facts=facts), rows=(_plain(data),))
+        asked, name = range_of(self.period, context.today), context.workspace.name
+        if (asked.end - asked.start).days >= LONGEST_REPORT_DAYS:
+            hint = f"Give at most {LONGEST_REPORT_DAYS} days."
+            raise ArgumentError("A report covers at most a year.", hint=hint)
+        spans = _spans(asked)
+        rows, names, counted, inboxes, change, recorded = await asyncio.gather(
+            context.stats(asked.start, asked.end),
+            sequence_names(context),
+            asyncio.gather(*(context.stats(span.start, span.end) for span in spans)),
+            read_part(context.inboxes()),
+            read_change(asked, context),
+            read_part(context.records.period(name, *asked.moments(UTC), late=FAST_SECONDS)),
+        )
+        gaps = []
+        if recorded.error:
+            gaps.append(f"Interested replies, incidents and changes are unavailable: {recorded.why}")
+        if inboxes.error:
+            gaps.append(f"Domain health is unavailable: {inboxes.why}")
+        past = recorded.value
+        domains = None
+        if inboxes.value is not None:
+            domains = roll_up(inboxes.value, thresholds=context.workspace.thresholds)
+        data: dict[str, object] = {
+            "workspace": name,
+            "from": asked.start,
+            "to": asked.end,
+            "complete": not asked.running,
+            "made_at": context.now(),
+            "totals": _counts(totals(rows)),
+            "before": _counts(change.before) if change else None,
+            # Names are shared between sequences, so each row is named by its id where the service gives one.
+            "sequences": [
+                {"group": label_of(row, names), **_counts(row)}
+                for row in sorted(rows, key=lambda row: -(row.sends or 0))
+            ],
+            "days": [
+                {"from": span.start, "to": span.end, **_counts(totals(row))}
+                for span, row in zip(spans, counted, strict=True)
+            ],
+            "median_first_touch_seconds": past and past.touches.median,
+            "incidents": past and [asdict(incident) for incident in past.incidents],
+            "changes": past
+            and [{"at": entry.at, "who": entry.actor.name, "text": entry.result} for entry in past.changes],
+            "domains": domains
+            and [
+                {
+                    "domain": one.domain or "unknown",
+                    "inboxes": one.inboxes,
+                    "score": one.lowest,
+                    "tone": one.tone,
+                    "text": "; ".join(one.reasons) or "healthy",
+                }
+                for one in domains
+            ],
+            "gaps": gaps,
+        }
+        title = f"{context.titled('Report')}, {asked}{', including today so far' if asked.running else ''}"
+        text = [_hide(line) for line in (change.text if change else "", *gaps)]
+        facts = (*total_facts(rows, change), *_report_facts(past, domains))
+        return Result(Card(title, text=text, facts=facts), rows=(_plain(data),))
 
 
 def _spans(asked: DayRange) -> Sequence[DayRange]:
@@ -417,29 +428,3 @@ def _plain(value: Any) -> Any:
         return value.isoformat()
     # Reports go to clients: what people wrote in a reason may hold an address of a lead.
     return _hide(value) if isinstance(value, str) else value
-
-
-FAMILY = (
-    Command(
-        arguments=Stats,
-        run=_run,
-        usage="[by sequence|step|variant|inbox|person] [7d|last week|FROM..TO]",
-        summary="Show sends, replies, positive replies, meetings and rates, or times to claim by person",
-        own_fields=("id",),
-        examples=(
-            "stats",
-            "stats by step 7d",
-            "stats yesterday",
-            "stats by person last week",
-            "stats by inbox 2026-01-01..2026-01-31",
-        ),
-    ),
-    Command(
-        arguments=Report,
-        run=_report,
-        usage="[last week|last month|7d|FROM..TO]",
-        summary="Show a client report for a period: sends, replies, meetings, health, incidents",
-        own_fields=("workspace", "from", "to", "made_at", "at"),
-        examples=("report", "report last month", "report 2026-03-01..2026-03-31"),
-    ),
-)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shared.commands.base import COMMANDS, Arguments, Command, Part, Result, read_part
+from shared.commands.base import COMMANDS, Arguments, Part, Result, read_part
 from shared.commands.replies import unclaimed_fact
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.text.formats import show_count, show_number, show_span
@@ -31,9 +31,41 @@ DOMAINS_SHOWN = 10
 
 
 class Status(Arguments):
-    """`status`."""
+    """Show an overview on one page."""
 
     verb = "status"
+    own_fields = ("workspace", "last_delivery_at", "tone")
+    examples = ("status",)
+
+    async def run(self, context: CommandContext) -> Result:
+        from shared.domain.health import worst
+        from shared.domain.workspace_verdict import judge
+
+        # One look at everything at once: each part has its own error, and a slow one delays no other.
+        seen = await _look(context)
+        verdict = judge(seen.inboxes.value or (), thresholds=context.workspace.thresholds)
+        dns = _dns(seen, verdict, context)
+        facts = [*_service(seen, verdict), *dns, _today(seen.today), *_alerts(seen, context)]
+        facts += _budget(context)
+        if seen.bot.value is False:
+            facts.append(Fact("Bot", NO_BOT, tone=Tone.WARN))
+        facts += (Fact("Bot", problem, tone=Tone.BAD) for problem in context.problems())
+        # DNS that nobody has checked yet makes nothing else unknown.
+        judged = [fact for fact in facts if not (fact in dns and fact.tone is Tone.UNKNOWN)]
+        troubled = [domain for domain in verdict.domains if domain.tone is not Tone.GOOD]
+        rows = [Row((one.domain, "; ".join(one.reasons)), tone=one.tone) for one in troubled[:DOMAINS_SHOWN]]
+        links = ("sequences", "domains", "replies", "stats")
+        card = Card(
+            context.titled("Status"),
+            tone=worst(one.tone for one in judged if one.tone is not Tone.INFO),
+            facts=facts,
+            table=Table(columns("Domain", "State"), rows, total=len(troubled)),
+            buttons=[Button(name.capitalize(), COMMANDS[name]()) for name in links],
+            footer=f"As of {context.show(context.now())}",
+        )
+        is_down = len(seen.service_errors) == 3
+        problem = "the service is unreachable" if is_down else ""
+        return Result(card, rows=(_data(seen, verdict, context),), problem=problem)
 
 
 class Overview(NamedTuple):
@@ -49,37 +81,6 @@ class Overview(NamedTuple):
     @property
     def service_errors(self) -> list[Exception]:
         return [part.error for part in self[:3] if part.error]
-
-
-async def _run(_: Status, context: CommandContext) -> Result:
-    from shared.domain.health import worst
-    from shared.domain.workspace_verdict import judge
-
-    # One look at everything at once: each part has its own error, and a slow one delays no other.
-    seen = await _look(context)
-    verdict = judge(seen.inboxes.value or (), thresholds=context.workspace.thresholds)
-    dns = _dns(seen, verdict, context)
-    facts = [*_service(seen, verdict), *dns, _today(seen.today), *_alerts(seen, context)]
-    facts += _budget(context)
-    if seen.bot.value is False:
-        facts.append(Fact("Bot", NO_BOT, tone=Tone.WARN))
-    facts += (Fact("Bot", problem, tone=Tone.BAD) for problem in context.problems())
-    # DNS that nobody has checked yet makes nothing else unknown.
-    judged = [fact for fact in facts if not (fact in dns and fact.tone is Tone.UNKNOWN)]
-    troubled = [domain for domain in verdict.domains if domain.tone is not Tone.GOOD]
-    rows = [Row((one.domain, "; ".join(one.reasons)), tone=one.tone) for one in troubled[:DOMAINS_SHOWN]]
-    links = ("sequences", "domains", "replies", "stats")
-    card = Card(
-        context.titled("Status"),
-        tone=worst(one.tone for one in judged if one.tone is not Tone.INFO),
-        facts=facts,
-        table=Table(columns("Domain", "State"), rows, total=len(troubled)),
-        buttons=[Button(name.capitalize(), COMMANDS[name].arguments()) for name in links],
-        footer=f"As of {context.show(context.now())}",
-    )
-    is_down = len(seen.service_errors) == 3
-    problem = "the service is unreachable" if is_down else ""
-    return Result(card, rows=(_data(seen, verdict, context),), problem=problem)
 
 
 async def _look(context: CommandContext) -> Overview:
@@ -214,12 +215,3 @@ def _data(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) ->
         "requests_per_second": budget.rate,
         "throttled": budget.throttled_count,
     }
-
-
-COMMAND = Command(
-    arguments=Status,
-    run=_run,
-    summary="Show an overview on one page",
-    own_fields=("workspace", "last_delivery_at", "tone"),
-    examples=("status",),
-)

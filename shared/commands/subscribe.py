@@ -15,8 +15,7 @@ from shared.commands.base import (
     ALL,
     HERE,
     ArgumentError,
-    ChangingCommand,
-    Command,
+    Changing,
     Data,
     InChannel,
     Result,
@@ -84,22 +83,88 @@ class EventsInChannel(InChannel):
             yield "condensed"
 
 
-class Subscribe(EventsInChannel):
-    """`subscribe EVENT… [sequence=…] [domain=…] [inbox=…] [here|#channel] [condensed]`."""
+class Subscribe(EventsInChannel, Changing):
+    """Choose which events post to a channel."""
 
     verb = "subscribe"
+    usage = "EVENT… [sequence=…] [domain=…] [inbox=…] [here|#channel] [condensed]"
+    examples = (
+        "subscribe interested here",
+        'subscribe bounces, opt-outs sequence="Q3 founders" #sales condensed',
+        "subscribe bounces domain=mail.acme.com here",
+    )
+
+    async def run(self, context: CommandContext) -> Result:
+        """Exactly what is listed."""
+        from shared.records.records import Subscription
+
+        records, name, channel = context.records, context.workspace.name, need_channel(self, context)
+        sequence, inbox, kinds = "", self.inbox, self.events
+        if self.sequence:
+            match = await context.find_sequence([self.sequence])
+            if not match.only:
+                card = match.card(lambda known: replace(self, sequence=known))
+                return refusal(card, why="no single sequence")
+            sequence = match.only.label
+        if inbox:  # a filter that no inbox fits would never let an alert through
+            await need_inboxes(inbox, context)
+        place = await context.need_place(channel)
+        channel, condensed = place.channel, self.condensed
+        one = Subscription(channel=channel, event="", sequence=sequence, inbox=inbox, condensed=condensed)
+        wanted, only = [replace(one, event=kind) for kind in kinds], _filter(sequence, inbox)
+        gets = f"{name_events(kinds)}{f' of {only}' if only else ''}"
+        # The same again is an answer for one person, not a message for the channel.
+        if {*wanted} <= {*await records.subscriptions(name, channel)}:
+            return await _whole_set(f"{mention_channel(channel)} already gets {gets}", context, channel)
+        await records.subscribe(name, wanted)
+        title = f"{mention_channel(channel)} now gets {gets}"
+        return _changed(await _whole_set(title, context, channel, place.note), channel, ", ".join(kinds))
 
 
-class Unsubscribe(EventsInChannel):
-    """`unsubscribe EVENT… [sequence=…] [domain=…] [inbox=…] [here|#channel]`."""
+class Unsubscribe(EventsInChannel, Changing):
+    """Stop events from posting to a channel, or all of them."""
 
     verb = "unsubscribe"
+    usage = "EVENT… [sequence=…] [domain=…] [inbox=…] [here|#channel]"
+    examples = ("unsubscribe bounces here", "unsubscribe all #sales")
+
+    async def run(self, context: CommandContext) -> Result:
+        """`all` without a filter ends every one."""
+        records, name, channel = context.records, context.workspace.name, need_channel(self, context)
+        about = (self.sequence.casefold(), self.inbox.casefold())
+        is_every = {*self.events} == {*EVENTS} and not any(about)
+        ended = [
+            one
+            for one in await records.subscriptions(name, channel)
+            if is_every
+            or (one.event in self.events and (one.sequence.casefold(), one.inbox.casefold()) == about)
+        ]
+        where = mention_channel(channel)
+        if not ended:  # no command made it: if the settings did, the set says which
+            whole = await _whole_set(f"{where} doesn't have this subscription", context, channel)
+            card = replace(whole.card, tone=Tone.WARN)
+            return refusal(card, why="no such subscription")
+        await records.unsubscribe(name, ended)
+        await forget_if_unused(context, channel)
+        kinds = name_events(tuple(dict.fromkeys(one.event for one in ended)))
+        whole = await _whole_set(f"{where} is unsubscribed from {kinds}", context, channel)
+        return _changed(whole, channel, f"{len(ended)} ended")
 
 
 class Subscriptions(InChannel):
-    """`subscriptions [here|#channel]`."""
+    """List the subscriptions of a channel."""
 
     verb = "subscriptions"
+    usage = "[here|#channel]"
+    examples = ("subscriptions", "subscriptions #sales")
+
+    async def run(self, context: CommandContext) -> Result:
+        channel, notes = need_channel(self, context), list[str]()
+        if quiet := context.settings.routes.channel_policy(channel).quiet_hours:
+            hours = f"{quiet.start:%H:%M} to {quiet.end:%H:%M} {quiet.zone}"
+            notes.append(f"Quiet hours {hours}: non-urgent alerts are held, nobody is mentioned.")
+        title = f"Subscriptions of {mention_channel(channel)}"
+        return await _whole_set(title, context, channel, await show_digests(context, channel), *notes)
 
 
 _WORDS = tuple(map(word_of, EVENTS))
@@ -220,68 +285,9 @@ async def _whole_set(title: str, context: CommandContext, channel: str, *notes: 
 # -- the commands
 
 
-async def _subscriptions(arguments: Subscriptions, context: CommandContext) -> Result:
-    channel, notes = need_channel(arguments, context), list[str]()
-    if quiet := context.settings.routes.channel_policy(channel).quiet_hours:
-        hours = f"{quiet.start:%H:%M} to {quiet.end:%H:%M} {quiet.zone}"
-        notes.append(f"Quiet hours {hours}: non-urgent alerts are held, nobody is mentioned.")
-    title = f"Subscriptions of {mention_channel(channel)}"
-    return await _whole_set(title, context, channel, await show_digests(context, channel), *notes)
-
-
-async def _subscribe(arguments: Subscribe, context: CommandContext) -> Result:
-    """Exactly what is listed."""
-    from shared.records.records import Subscription
-
-    records, name, channel = context.records, context.workspace.name, need_channel(arguments, context)
-    sequence, inbox, kinds = "", arguments.inbox, arguments.events
-    if arguments.sequence:
-        match = await context.find_sequence([arguments.sequence])
-        if not match.only:
-            card = match.card(lambda known: replace(arguments, sequence=known))
-            return refusal(card, why="no single sequence")
-        sequence = match.only.label
-    if inbox:  # a filter that no inbox fits would never let an alert through
-        await need_inboxes(inbox, context)
-    place = await context.need_place(channel)
-    channel, condensed = place.channel, arguments.condensed
-    one = Subscription(channel=channel, event="", sequence=sequence, inbox=inbox, condensed=condensed)
-    wanted, only = [replace(one, event=kind) for kind in kinds], _filter(sequence, inbox)
-    gets = f"{name_events(kinds)}{f' of {only}' if only else ''}"
-    # The same again is an answer for one person, not a message for the channel.
-    if {*wanted} <= {*await records.subscriptions(name, channel)}:
-        return await _whole_set(f"{mention_channel(channel)} already gets {gets}", context, channel)
-    await records.subscribe(name, wanted)
-    title = f"{mention_channel(channel)} now gets {gets}"
-    return _changed(await _whole_set(title, context, channel, place.note), channel, ", ".join(kinds))
-
-
 def _changed(whole: Result, channel: str, what: str) -> Result:
     card, setting = replace(whole.card, tone=Tone.GOOD), f"subscriptions {channel}"
     return replace(whole, card=card, audit=f"{channel}: {what}", setting=setting, about=channel)
-
-
-async def _unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Result:
-    """`all` without a filter ends every one."""
-    records, name, channel = context.records, context.workspace.name, need_channel(arguments, context)
-    about = (arguments.sequence.casefold(), arguments.inbox.casefold())
-    is_every = {*arguments.events} == {*EVENTS} and not any(about)
-    ended = [
-        one
-        for one in await records.subscriptions(name, channel)
-        if is_every
-        or (one.event in arguments.events and (one.sequence.casefold(), one.inbox.casefold()) == about)
-    ]
-    where = mention_channel(channel)
-    if not ended:  # no command made it: if the settings did, the set says which
-        whole = await _whole_set(f"{where} doesn't have this subscription", context, channel)
-        card = replace(whole.card, tone=Tone.WARN)
-        return refusal(card, why="no such subscription")
-    await records.unsubscribe(name, ended)
-    await forget_if_unused(context, channel)
-    kinds = name_events(tuple(dict.fromkeys(one.event for one in ended)))
-    whole = await _whole_set(f"{where} is unsubscribed from {kinds}", context, channel)
-    return _changed(whole, channel, f"{len(ended)} ended")
 
 
 async def forget_if_unused(context: CommandContext, channel: str) -> None:
@@ -298,10 +304,20 @@ DOMAINS_NAMED = 2
 HINT = "Use now, today, at 09:00, weekdays at 09:00, mon,thu at 09:00 Europe/Berlin, or off."
 
 
-class Digest(InChannel):
-    """`digest now|today|[weekdays|mon,thu] at 09:00 [ZONE]|off [here|#channel]`."""
+class Digest(InChannel, Changing):
+    """Show a summary of yesterday or of today so far, schedule it for the days you choose, or turn it off."""
 
     verb = "digest"
+    usage = "now|today|[weekdays|mon,thu] at 09:00 [ZONE]|off [here|#channel]"
+    examples = (
+        "digest now",
+        "digest today",
+        "digest at 09:00 Europe/Berlin",
+        "digest weekdays at 08:30",
+        "digest mon,thu at 08:30",
+        "digest off",
+    )
+
     action: Literal["", "now", "today", "off"] = ""
     """Empty: it is shown, or with `at` scheduled."""
     at: str = ""
@@ -322,6 +338,39 @@ class Digest(InChannel):
         at = f"at {self.at}" if self.at else self.action
         return (*at.split(), *super().write())
 
+    async def run(self, context: CommandContext) -> Result:
+        """Show a digest or the schedule; or change the schedule, which the channel sees only where that is news."""
+        if self.action in {"now", "today"}:
+            return Result(await digest_card(context, so_far=self.action == "today"))
+        channel = need_channel(self, context)
+        records, name, note = context.records, context.workspace.name, ""
+        before = at = await records.digest_at(name, channel)
+        if self.action == "off":
+            at = None
+        elif self.at:
+            place = await context.need_place(channel)
+            channel, note = place.channel, place.note
+            zone = str(getattr(context.zone, "key", "UTC"))  # the person's, where none was named
+            (wanted,) = _recurrences(self.at)
+            at = str(replace(wanted, zone=wanted.zone or zone))
+        where = mention_channel(channel)
+        title, is_new = f"Digests of {where}", at != before
+        if is_new:
+            title = f"{where} now gets a digest: {at}" if at else f"{where} no longer gets a digest"
+            await records.set_digest(name, channel, at)
+        if is_new and at is None:
+            await forget_if_unused(context, channel)
+        buttons = [Button("Show now", Digest(action="now")), Button("Today so far", Digest(action="today"))]
+        if at:
+            buttons.append(Button("Turn off", Digest(action="off", channel=channel)))
+        text, tone = (await show_digests(context, channel), note), Tone.GOOD if is_new else Tone.INFO
+        result = Result(Card(title, tone=tone, text=text, buttons=buttons))
+        if not is_new:  # it isn't news: only the person sees it
+            return result
+        return replace(
+            result, audit=f"{channel}: digest {at or 'off'}", setting=f"digest {channel}", about=channel
+        )
+
 
 def _read_recurrence(words: Words) -> Recurrence:
     typed = [word.text for word in words]
@@ -333,40 +382,6 @@ def _read_recurrence(words: Words) -> Recurrence:
     if isinstance(found, str):
         raise ArgumentError(f"“{clip(found)}” isn't a time of day, weekday or time zone.", hint=HINT)
     return found
-
-
-async def _digest(arguments: Digest, context: CommandContext) -> Result:
-    """Show a digest or the schedule; or change the schedule, which the channel sees only where that is news."""
-    if arguments.action in {"now", "today"}:
-        return Result(await digest_card(context, so_far=arguments.action == "today"))
-    channel = need_channel(arguments, context)
-    records, name, note = context.records, context.workspace.name, ""
-    before = at = await records.digest_at(name, channel)
-    if arguments.action == "off":
-        at = None
-    elif arguments.at:
-        place = await context.need_place(channel)
-        channel, note = place.channel, place.note
-        zone = str(getattr(context.zone, "key", "UTC"))  # the person's, where none was named
-        (wanted,) = _recurrences(arguments.at)
-        at = str(replace(wanted, zone=wanted.zone or zone))
-    where = mention_channel(channel)
-    title, is_new = f"Digests of {where}", at != before
-    if is_new:
-        title = f"{where} now gets a digest: {at}" if at else f"{where} no longer gets a digest"
-        await records.set_digest(name, channel, at)
-    if is_new and at is None:
-        await forget_if_unused(context, channel)
-    buttons = [Button("Show now", Digest(action="now")), Button("Today so far", Digest(action="today"))]
-    if at:
-        buttons.append(Button("Turn off", Digest(action="off", channel=channel)))
-    text, tone = (await show_digests(context, channel), note), Tone.GOOD if is_new else Tone.INFO
-    result = Result(Card(title, tone=tone, text=text, buttons=buttons))
-    if not is_new:  # it isn't news: only the person sees it
-        return result
-    return replace(
-        result, audit=f"{channel}: digest {at or 'off'}", setting=f"digest {channel}", about=channel
-    )
 
 
 async def show_digests(context: CommandContext, channel: str) -> str:
@@ -455,46 +470,3 @@ async def _recorded(days: DayRange, context: CommandContext) -> tuple[list[Fact]
     waiting, is_running = await records.open_replies(name, most=0), await records.bot_is_running()
     facts.append(unclaimed_fact(waiting.count, waiting.oldest_at, is_running=is_running, now=context.now()))
     return facts, is_running and not waiting.count
-
-
-FAMILY = (
-    ChangingCommand(
-        arguments=Subscribe,
-        run=_subscribe,
-        usage="EVENT… [sequence=…] [domain=…] [inbox=…] [here|#channel] [condensed]",
-        summary="Choose which events post to a channel",
-        examples=(
-            "subscribe interested here",
-            'subscribe bounces, opt-outs sequence="Q3 founders" #sales condensed',
-            "subscribe bounces domain=mail.acme.com here",
-        ),
-    ),
-    ChangingCommand(
-        arguments=Unsubscribe,
-        run=_unsubscribe,
-        usage="EVENT… [sequence=…] [domain=…] [inbox=…] [here|#channel]",
-        summary="Stop events from posting to a channel, or all of them",
-        examples=("unsubscribe bounces here", "unsubscribe all #sales"),
-    ),
-    Command(
-        arguments=Subscriptions,
-        run=_subscriptions,
-        usage="[here|#channel]",
-        summary="List the subscriptions of a channel",
-        examples=("subscriptions", "subscriptions #sales"),
-    ),
-    ChangingCommand(
-        arguments=Digest,
-        run=_digest,
-        usage="now|today|[weekdays|mon,thu] at 09:00 [ZONE]|off [here|#channel]",
-        summary="Show a summary of yesterday or of today so far, schedule it for the days you choose, or turn it off",
-        examples=(
-            "digest now",
-            "digest today",
-            "digest at 09:00 Europe/Berlin",
-            "digest weekdays at 08:30",
-            "digest mon,thu at 08:30",
-            "digest off",
-        ),
-    ),
-)

@@ -8,12 +8,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from shared.commands.base import (
-    COMMANDS,
     NOTHING_CHANGED,
     Act,
     Arguments,
-    ChangingCommand,
-    Command,
+    Changing,
     Question,
     Result,
     Stop,
@@ -54,10 +52,33 @@ UNDO = "Undo"
 """The label of the button that takes back what its card tells."""
 
 
-class Undo(Arguments):
-    """`undo`."""
+class Undo(Changing):
+    """Undo your newest pause or resume, then the one before, each within 10 minutes."""
 
     verb = "undo"
+    asks = True
+    examples = ("undo",)
+
+    async def run(self, context: CommandContext) -> Result | Question:
+        """Ask about the person's newest change that is not undone: which it was, and what undoing it does."""
+        since = context.now() - WITHIN
+        entry = await context.records.last_undoable(context.workspace.name, context.actor, since)
+        if entry is None:
+            return not_done(
+                "Nothing to undo",
+                "You paused and resumed nothing here in the last 10 minutes.",
+                "`audit` shows all changes. Buttons on the bot's messages undo older ones.",
+                why="nothing to undo",
+            )
+        left, others = _left(entry, context)
+        labels: dict[str, list[str]] = {}
+        for one in left.values():
+            labels.setdefault(_state(one, context), []).append(clip(one.label, length=40))
+        does = [f"Then {state}: {show_some(named, NAMED)}." for state, named in labels.items()]
+        label = f"{UNDO} {show_number(len(left), 'change')}"
+        title = f"Undo “{clip(entry.command)}” of {context.show(entry.at)}?"
+        # The question names only what it will change; what others changed since stays theirs.
+        return ask(title, *does, others, label=label, act=UndoChange(change=entry.number))
 
 
 class UndoChange(Act):
@@ -92,28 +113,6 @@ class UndoChange(Act):
         return replace(result, card=replace(result.card, text=(*result.card.text, text)))
 
 
-async def _run(_: Undo, context: CommandContext) -> Result | Question:
-    """Ask about the person's newest change that is not undone: which it was, and what undoing it does."""
-    since = context.now() - WITHIN
-    entry = await context.records.last_undoable(context.workspace.name, context.actor, since)
-    if entry is None:
-        return not_done(
-            "Nothing to undo",
-            "You paused and resumed nothing here in the last 10 minutes.",
-            "`audit` shows all changes. Buttons on the bot's messages undo older ones.",
-            why="nothing to undo",
-        )
-    left, others = _left(entry, context)
-    labels: dict[str, list[str]] = {}
-    for one in left.values():
-        labels.setdefault(_state(one, context), []).append(clip(one.label, length=40))
-    does = [f"Then {state}: {show_some(named, NAMED)}." for state, named in labels.items()]
-    label = f"{UNDO} {show_number(len(left), 'change')}"
-    title = f"Undo “{clip(entry.command)}” of {context.show(entry.at)}?"
-    # The question names only what it will change; what others changed since stays theirs.
-    return ask(title, *does, others, label=label, act=UndoChange(change=entry.number))
-
-
 def _left(entry: AuditEntry, context: CommandContext) -> tuple[Mapping[str, Before], str]:
     """The sequences that nobody has changed since, and how others left the other ones.
 
@@ -123,7 +122,7 @@ def _left(entry: AuditEntry, context: CommandContext) -> tuple[Mapping[str, Befo
         raise Stop(_undone_by(entry.undone_by))
     statuses = {one.status for one in entry.undoable.values()}
     for verb, status in (("resume", "active"), ("pause", "paused")):
-        if status in statuses and not context.allows(COMMANDS[verb]):
+        if status in statuses and not context.allows(verb):
             title = f"You don't have permission to {verb} sequences here"
             raise Stop(refused(title, NOTHING_CHANGED, why="role"))
     left: dict[str, Before] = {}
@@ -192,57 +191,40 @@ async def _take_back(
 
 
 class Audit(Arguments):
-    """`audit`."""
+    """List recent changes: who, what, when and where."""
 
     verb = "audit"
+    aliases = ("log",)
+    own_fields = ("at", "workspace", "via")
+    newest_only = True
+    examples = ("audit",)
 
-
-async def _audit(_: Audit, context: CommandContext) -> Result:
-    """The newest changes first; what was refused changed nothing, and is shown apart."""
-    records, name, limit = context.records, context.workspace.name, context.limit
-    # Each by itself: many refused commands, which anybody can type, would hide the changes.
-    entries: list[AuditEntry] = []
-    for only, most in AUDITED.items():
-        entries += await records.audit(name, limit or most, only=only)
-    # Some are written late, such as the result of a request whose answer was lost.
-    entries.sort(key=lambda one: one.at, reverse=True)
-    rows, data = [], []
-    for one in entries:
-        is_refused, actor = one.effect == "refused", one.actor
-        place, via = f"{actor.face} {actor.channel}".strip(), f", via {actor.via}" if actor.via else ""
-        cells = (context.show(one.at), actor.shown, place + via, one.command, one.result)
-        rows.append(Row(cells, tone=Tone.WARN if is_refused else Tone.INFO))
-        row = {
-            "at": one.at.isoformat(),
-            "who": actor.name,
-            "where": place,
-            "via": actor.via or None,
-            "workspace": one.workspace,
-            "command": one.command,
-            "result": one.result,
-            "refused": is_refused,
-        }
-        data.append(row)
-    return Result(
-        Card("Audit log" if rows else "No changes yet", table=Table(AUDIT_COLUMNS, rows)), rows=data
-    )
-
-
-FAMILY = (
-    ChangingCommand(
-        arguments=Undo,
-        run=_run,
-        summary="Undo your newest pause or resume, then the one before, each within 10 minutes",
-        asks=True,
-        examples=("undo",),
-    ),
-    Command(
-        arguments=Audit,
-        run=_audit,
-        aliases=("log",),
-        summary="List recent changes: who, what, when and where",
-        own_fields=("at", "workspace", "via"),
-        newest_only=True,
-        examples=("audit",),
-    ),
-)
+    async def run(self, context: CommandContext) -> Result:
+        """The newest changes first; what was refused changed nothing, and is shown apart."""
+        records, name, limit = context.records, context.workspace.name, context.limit
+        # Each by itself: many refused commands, which anybody can type, would hide the changes.
+        entries: list[AuditEntry] = []
+        for only, most in AUDITED.items():
+            entries += await records.audit(name, limit or most, only=only)
+        # Some are written late, such as the result of a request whose answer was lost.
+        entries.sort(key=lambda one: one.at, reverse=True)
+        rows, data = [], []
+        for one in entries:
+            is_refused, actor = one.effect == "refused", one.actor
+            place, via = f"{actor.face} {actor.channel}".strip(), f", via {actor.via}" if actor.via else ""
+            cells = (context.show(one.at), actor.shown, place + via, one.command, one.result)
+            rows.append(Row(cells, tone=Tone.WARN if is_refused else Tone.INFO))
+            row = {
+                "at": one.at.isoformat(),
+                "who": actor.name,
+                "where": place,
+                "via": actor.via or None,
+                "workspace": one.workspace,
+                "command": one.command,
+                "result": one.result,
+                "refused": is_refused,
+            }
+            data.append(row)
+        return Result(
+            Card("Audit log" if rows else "No changes yet", table=Table(AUDIT_COLUMNS, rows)), rows=data
+        )

@@ -15,7 +15,7 @@ import httpx
 
 from bot.delivery import Routes
 from shared.api import OutreachClient
-from shared.commands import Role, parse
+from shared.commands import COMMANDS, Role, parse
 from shared.commands.base import Question, Result
 from shared.commands.run import CommandContext, carry_out, run
 from shared.domain.card import Button, Card
@@ -135,7 +135,7 @@ class CommandHarness:
             records=self.records,
             now=lambda: NOW,
             role=self.role,
-            allows=lambda command: command.role in INCLUDED[self.role],
+            allows=lambda verb: COMMANDS[verb].role in INCLUDED[self.role],
         )
 
     async def say(self, line: str, **context: Any) -> Said:

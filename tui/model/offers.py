@@ -64,7 +64,7 @@ def offers(
         wanted = arguments.strip().strip('"').casefold()
         fitting = [line for line in sequences if wanted in line.label.casefold()]
         if fitting:
-            return [_on_sequence(command.name, line) for line in fitting[:MOST_SEQUENCES]]
+            return [_on_sequence(command.verb, line) for line in fitting[:MOST_SEQUENCES]]
     listed = [*_commands(only_reads=only_reads), *actions]
     asked = typed.strip().casefold()
     if not asked:
@@ -86,9 +86,9 @@ def _commands(*, only_reads: bool) -> list[Offer]:
     return [
         Offer(
             line=command.synopsis,
-            names=(command.name, *command.aliases),
+            names=(command.verb, *command.aliases),
             about=command.summary,
-            beginning=f"{command.name} " if command.usage else "",
+            beginning=f"{command.verb} " if command.usage else "",
         )
         for command in COMMANDS.values()
         if not command.slack_only and not (only_reads and command.changes and not command.reads)

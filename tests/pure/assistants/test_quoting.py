@@ -80,7 +80,7 @@ def test_an_injection_in_any_field_is_quoted_and_the_short_text_has_none_of_it(t
     for command in COMMANDS.values():
         assert not any(asked_calls(one) for one in unquoted(answer(command, result)))
         # The summary stands in no quotation, so that no word of others may be in it.
-        assert summary(command, result) == f"{command.name}: nothing was done, 1 row. {NOTICE}"
+        assert summary(command, result) == f"{command.verb}: nothing was done, 1 row. {NOTICE}"
 
 
 def test_ids_statuses_and_times_stay_plain_where_the_table_says_so() -> None:

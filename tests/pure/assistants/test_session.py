@@ -149,7 +149,7 @@ async def test_each_reading_example_reads_alone_and_has_its_own_fields(
             assert not isinstance(done, Question)
             rows = answer(command, done)["rows"]
             keys = {text for row in rows for text in unquoted(row)}
-            is_listed = command.name in {"status", "sequences", "inboxes", "stats", "leads", "whoami"}
+            is_listed = command.verb in {"status", "sequences", "inboxes", "stats", "leads", "whoami"}
             assert (
                 not (rows and is_listed) or {*command.own_fields} - {"event", "paused_until", "id"} <= keys
             ), line

@@ -71,7 +71,7 @@ def test_a_moment_is_written_and_read() -> None:
 def test_every_command_has_a_name_in_values() -> None:
     for name, command in COMMANDS.items():
         if not command.usage or command.usage.startswith("["):
-            assert write_value(command.arguments()).startswith(f'["{name}",')
+            assert write_value(command()).startswith(f'["{name}",')
 
 
 @pytest.mark.parametrize(

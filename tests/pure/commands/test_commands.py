@@ -39,13 +39,13 @@ def test_changing_commands_need_an_operator() -> None:
     assert all(
         command.role is (Role.OPERATOR if command.changes else Role.READER)
         for command in COMMANDS.values()
-        if command.name != "doctor"  # it tells an admin what is wrong with the installation
+        if command.verb != "doctor"  # it tells an admin what is wrong with the installation
     )
 
 
 def test_an_empty_line_is_help() -> None:
-    assert parse("  ").command.name == "help"
-    assert parse("/outreach STATUS").command.name == "status"
+    assert parse("  ").command.verb == "help"
+    assert parse("/outreach STATUS").command.verb == "status"
 
 
 @pytest.mark.parametrize("line", ["Plan for 2025 founders", 'Plan "for 2h"', "Looking for CTOs"])
@@ -202,7 +202,7 @@ def test_a_rendered_line_parses_back(arguments: Arguments, workspace: str | None
 )
 def test_no_text_raises_anything_but_a_usage_error(verb: str, text: str) -> None:
     with suppress(UsageError):
-        assert parse(f"{verb} {text}").command.name in COMMANDS
+        assert parse(f"{verb} {text}").command.verb in COMMANDS
 
 
 @pytest.mark.parametrize("line", ["domain poor.com", "domain Poor.COM.", "domain c@poor.com"])
