@@ -114,11 +114,7 @@ class DueJobs:
         if (due := await self._store.digests.due(job)) is None:
             return None
         context = self._contexts.at(self._contexts.settings.workspace(due.workspace), BOT)
-        try:
-            card = await digest_card(context, length=due.days)
-        except OutreachError as error:
-            log.warning("digest postponed", workspace=due.workspace, error=type(error).__name__)
-            return Again(after=RETRY_SECONDS)
+        card = await digest_card(context, length=due.days)
         if len(self._contexts.clients) > 1:
             card = with_workspace(card, workspace=due.workspace)
         if await self._store.digests.give(job, due, write_note(card)):

@@ -11,7 +11,9 @@ from tests.kit import Account, Shell, Team
 async def test_a_command_that_the_service_fails_names_itself_and_its_cause_and_offers_to_retry(
     team: Team,
 ) -> None:
-    await team.account.fail(endpoint="GET /sequences", status=503, times=None)
+    for endpoint in ("GET /sequences", "GET /inboxes"):
+        await team.account.fail(endpoint=endpoint, status=503, times=None)
+    assert "The service: " in (await team.home()).shown
     began = asyncio.get_running_loop().time()
     answer = await team.ask("sequences paused")
     assert asyncio.get_running_loop().time() - began < 12

@@ -112,7 +112,20 @@ async def test_a_click_in_a_thread_is_answered_in_that_thread(team: Team, *, add
         assert (answer.data["thread_ts"], answer.data["seen_by"]) == (root["ts"], "U0BEN00002")
 
 
-@pytest.mark.parametrize("line", ["stats by moon", "pause", "x" * 3_000, "“", "🎉\n*b*", "lead <!channel>"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "stats by moon",
+        "pause",
+        "x" * 3_000,
+        "“",
+        "🎉\n*b*",
+        "lead <!channel>",
+        "form pause",
+        "ack al_1",
+        "yes q_1",
+    ],
+)
 async def test_no_line_is_left_without_an_answer(team: Team, line: str) -> None:
     (answer,) = await team.say(line)
     assert answer.data["seen_by"] == "U0ANN00001"

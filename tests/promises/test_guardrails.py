@@ -479,6 +479,7 @@ async def test_a_rule_waits_after_an_outage_of_the_bot(team: Team) -> None:
     await team.start()
     await bounce(team, 12)
     assert await active(team)
+    assert "waits: the bot has no data from" in (await team.ask("guardrails")).shown
 
 
 async def test_a_rule_only_suggests_once_its_author_lost_the_permission(team: Team) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import signal
 import socket
+import sqlite3
 from asyncio.subprocess import Process
 from typing import Any
 
@@ -104,6 +106,28 @@ async def test_settings_that_cannot_be_read_change_nothing(
             await until(lambda: why in capfd.readouterr().out, "the bot logs why it can't take them")  # noqa: B023
             assert await deliver(team, "Ada", secret=old) == 200
             assert await deliver(team, "Grace", secret=new) == 401
+
+
+async def test_a_reload_waits_for_a_database_that_cannot_be_used(team: Team) -> None:
+    """Another program holds it: the service is told to send its deliveries again."""
+    await team.stop()
+    async with team.serving():
+        with contextlib.closing(sqlite3.connect(team.state_dir / "bot.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            signal.raise_signal(signal.SIGHUP)
+
+            async def waits() -> bool:
+                return await team.ready() == (503, {"ready": False, "database": "waiting for the database"})
+
+            await until(waits)
+            assert await team.get("/healthz") == (200, "ok\n")
+            assert await team.deliver(interested("Ada")) == 503
+
+        async def is_taken() -> bool:
+            return await team.deliver(interested("Ada")) == 200
+
+        await until(is_taken)
+        await team.card("Ada")
 
 
 async def test_details_are_on_their_own_address_alone(team: Team) -> None:

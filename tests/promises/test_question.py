@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from urllib.parse import urlencode
 
@@ -50,7 +51,8 @@ async def test_a_yes_pauses_what_the_question_named_and_not_what_came_later(team
 
 async def test_a_yes_that_is_tapped_twice_changes_once(team: Team) -> None:
     question = await team.ask("pause all")
-    await team.click(question, yes_of(question))
+    await asyncio.gather(*[team.click(question, yes_of(question)) for _ in range(2)])
+    await team.message("This was confirmed already")
 
     async def all_paused() -> bool:
         return "active" not in (await statuses(team)).values()
@@ -121,8 +123,10 @@ async def test_resume_all_leaves_out_what_this_program_did_not_pause(team: Team)
 
 
 async def test_resume_all_asks_first(team: Team) -> None:
+    for one in await team.account.sequences():
+        await team.account.change(one["id"], "active")
     await team.ask(f'pause "{NAME}"')
-    await team.ask("resume all")
+    assert f"Resume {NAME}" in (await team.ask("resume all")).buttons
     assert await team.account.is_paused(NAME)
 
 

@@ -164,7 +164,13 @@ async def test_undo_of_a_pause_of_all_resumes_what_it_paused_alone(team: Team) -
     question = await team.ask("pause all")
     await team.click(question, question.buttons[0])
     assert await team.until(lambda: team.account.is_paused(NAME))
-    await undo(team)
+    question = await team.ask("undo")
+    # What Ben does meanwhile stands.
+    await team.ask(f'resume "{NAME}"', user="ben")
+    await team.ask(f'pause "{NAME}"', user="ben")
+    await team.click(question, question.buttons[0])
+    await team.message(f"Left as is: {NAME} (paused by @ben)")
+    before[(await team.account.sequence(NAME))["id"]] = "paused"
 
     async def restored() -> bool:
         return {one["id"]: one["status"] for one in await team.account.sequences()} == before
