@@ -412,7 +412,7 @@ class Outbox:
             broadcast=post_kinds.kind_of(first.kind).broadcast and policy.broadcast,
         )
         if isinstance(outcome, NotSent) and outcome.error != RATE_LIMITED:
-            seconds = min(LONGEST_BACKOFF, outcome.after * 2.0 ** min(first.attempts, 6))
+            seconds = min(LONGEST_BACKOFF, outcome.after * 2.0 ** min(lease.job.attempts - 1, 6))
             return NotSent(error=outcome.error, after=seconds)
         return outcome
 

@@ -22,7 +22,7 @@ from shared.commands.run import CommandContext
 from shared.commands.status import REJECTIONS
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.records.records import RecordsUnavailable
-from shared.store.history import UNSURE, Backlog
+from shared.store.history import Backlog
 
 TIMEOUT = 8
 CHECK_TIMEOUT = 2
@@ -146,7 +146,7 @@ class ReadinessProbe:
                     "refused_posts": sum((backlog.refusals for backlog in backlogs), Counter[str]()),
                     "unconfirmed_posts": {
                         state: sum(backlog.counts[state] for backlog in backlogs)
-                        for state in ("uncertain", UNSURE)
+                        for state in ("uncertain", "unsure")
                     },
                 }
         except (RecordsUnavailable, TimeoutError) as error:

@@ -33,13 +33,13 @@ from shared.store import messages
 from shared.store.alerts import CLAIMED_BY, IS_INTERESTED, count_unclaimed, is_unclaimed
 from shared.store.audit import AuditLog, changes_between
 from shared.store.db.engine import Database, Transaction, method, probes, reads, reports
-from shared.store.db.schema import alerts, deliveries, jobs, literal, posts, sightings
+from shared.store.db.schema import alerts, deliveries, jobs, posts, sightings
 from shared.store.deliveries import address, heard_since
 from shared.store.domains import Domains
 from shared.store.guardrails import Guardrails
 from shared.store.instance import last_seen
 from shared.store.jobs import RESUME
-from shared.store.messages import IS_COUNTED, broken_channels, is_in
+from shared.store.messages import IS_COUNTED, broken_channels
 from shared.store.people import Turns
 from shared.store.rows import ALERT_ROWS, OWN, read_alerts
 from shared.store.sequences import SequenceChanges, Timers
@@ -54,14 +54,8 @@ MOST_PAUSES = 5
 """Pauses of a domain that a page about it shows."""
 MOST_SEQUENCES = 50
 """Sequences of a domain that a page about it shows."""
-UNSURE = "unsure"
-"""The state of what is in Slack or not: it can't be looked up for now."""
 
 _c = alerts.c
-_STATE = sa.case(
-    (is_in(messages.State.DEAD) & posts.c.unsure, literal(UNSURE)),
-    else_=posts.c.state,
-)
 _TOUCHED_AT = sa.case(
     (_c.claimed_at.is_(None), _c.handled_at),
     (_c.handled_at.is_(None), _c.claimed_at),
@@ -84,7 +78,7 @@ class Backlog:
     """The messages of a workspace that wait, counted by state, and the time since which the oldest waits."""
 
     counts: Counter[str] = field(
-        default_factory=lambda: Counter(dict.fromkeys(("waiting", "dead", UNSURE, "uncertain", "held"), 0))
+        default_factory=lambda: Counter(dict.fromkeys(("waiting", "dead", "unsure", "uncertain", "held"), 0))
     )
     refusals: Counter[str] = field(default_factory=Counter)
     """Those that Slack refused, by its word for it."""
@@ -94,7 +88,7 @@ class Backlog:
 def backlogs(tx: Transaction) -> defaultdict[str, Backlog]:
     """Count what is not posted yet, by workspace, those with nothing left out."""
     c, d, count = posts.c, deliveries.c, sa.func.count()
-    by, none = (c.workspace, c.channel, _STATE, c.error), sa.literal("")
+    by, none = (c.workspace, c.channel, c.state, c.error), sa.literal("")
     waiting = sa.select(*by, count, sa.func.min(c.created_at)).where(IS_COUNTED).group_by(*by)
     unrouted = sa.select(d.workspace, none, none, none, count, sa.func.min(d.received_at))
     both = sa.union_all(waiting, unrouted.where(d.pending).group_by(d.workspace))
@@ -108,7 +102,7 @@ def backlogs(tx: Transaction) -> defaultdict[str, Backlog]:
         backlog.counts[state if state in backlog.counts else "waiting"] += number
         if state == messages.State.DEAD:
             backlog.refusals[trouble or error] += number
-        if state not in {"dead", UNSURE, "held"}:  # they wait for something else than a turn
+        if state not in {"dead", "unsure", "held"}:  # they wait for something else than a turn
             backlog.oldest_at = min(backlog.oldest_at or oldest, oldest)
     return backlogs
 

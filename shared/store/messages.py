@@ -5,7 +5,7 @@ A row of `posts` is one message to one channel, or its share of a message that s
     held -> ready -> sending -> sent
                              -> uncertain -> found in the channel or its thread: sent
                                           -> not found by two readings, when it can no longer arrive: ready
-                                          -> not readable several times in a row: dead and unsure
+                                          -> not readable several times in a row: unsure
                              -> refused for itself: dead -> (tried again now and then)
                              -> refused for its channel: ready
 
@@ -110,7 +110,10 @@ class State(StrEnum):
     SENDING = "sending"
     SENT = "sent"
     UNCERTAIN = "uncertain"
+    UNSURE = "unsure"
+    """Slack may have it, and does not let the bot look it up."""
     DEAD = "dead"
+    """Slack refuses it."""
     HELD = "held"
 
 
@@ -118,18 +121,18 @@ _UNDER_WAY = (State.SENDING, State.UNCERTAIN)
 _MOVES: Mapping[str, tuple[tuple[State, ...], State]] = {
     "taken": ((State.READY,), State.SENDING),
     # Also where another process has given it up meanwhile.
-    "sent": ((*_UNDER_WAY, State.READY, State.DEAD), State.SENT),
+    "sent": ((*_UNDER_WAY, State.READY, State.UNSURE, State.DEAD), State.SENT),
     # As long as none has tried it again; what it showed at the attempt is not known any more.
-    "found": ((State.UNCERTAIN, State.READY, State.DEAD), State.SENT),
+    "found": ((State.UNCERTAIN, State.READY, State.UNSURE, State.DEAD), State.SENT),
     "not sent": (_UNDER_WAY, State.READY),
     "refused": (_UNDER_WAY, State.DEAD),
     "unanswered": (_UNDER_WAY, State.UNCERTAIN),
     # By a process that lost its lease: it may be in the channel, or still arrive.
     "left": ((State.SENDING,), State.UNCERTAIN),
     "missing": ((State.UNCERTAIN,), State.READY),
-    "unreadable": ((State.UNCERTAIN,), State.DEAD),
+    "unreadable": ((State.UNCERTAIN,), State.UNSURE),
     "revived": ((State.DEAD,), State.READY),
-    "sought": ((State.DEAD,), State.UNCERTAIN),
+    "sought": ((State.UNSURE,), State.UNCERTAIN),
     "released": ((State.HELD,), State.READY),
 }
 """The states that a post may have before each event, and the one that it has after it."""
@@ -168,7 +171,6 @@ class Post:
     thread_ts: str
     ts: str
     version: int
-    attempts: int
     tried_until: float | None
     created_at: float
     refusals: int = 0
@@ -314,10 +316,10 @@ def move(
     """
     before, state = _MOVES[event]
     entered: Mapping[State, dict[str, Any]] = {
-        State.READY: {"unsure": False, "lookups": 0, "held_until": None},
-        State.SENDING: {"attempts": _c.attempts + 1, "turned": False},
-        State.UNCERTAIN: {"unsure": True, "lookups": 0},
-        State.SENT: {"unsure": False, "error": "", "failed_lookups": 0, "sent_at": tx.now},
+        State.READY: {"lookups": 0, "held_until": None},
+        State.SENDING: {"turned": False},
+        State.UNCERTAIN: {"lookups": 0},
+        State.SENT: {"error": "", "failed_lookups": 0, "sent_at": tx.now},
     }
     moved = sa.update(posts).where(which, _c.state.in_(before))
     moved = moved.values({"state": state, **entered.get(state, {}), **values})
@@ -375,7 +377,7 @@ def drop_some(tx: Transaction, channel: str) -> int:
         stands = sa.exists().where(there.c.channel == state.moved_to, there.c.alert_id == _c.alert_id)
         unsent = sa.select(_c.id).where(_c.channel == channel, ANY_UNSENT)
         moves = unsent.where(sa.or_(_c.alert_id == "", sa.not_(stands))).limit(AT_ONCE)
-        anew = {"state": State.READY, "error": "", "attempts": 0, "refusals": 0}
+        anew = {"state": State.READY, "error": "", "refusals": 0}
         moved = tx.update(posts, _c.id.in_(moves), channel=state.moved_to, **anew)
         jobs.put(tx, POST, state.moved_to)
         if moved == AT_ONCE:
@@ -648,7 +650,7 @@ class Posting(Repository):
             turn.job,
             after=None if sleeps else after,
             changed_after=after,
-            attempts=turn.job.attempts if isinstance(outcome, Unknown) else 0,
+            attempts=turn.job.attempts if isinstance(outcome, Unknown | NotSent) else 0,
             payload=asdict(state),
         )
         return settled
@@ -697,9 +699,9 @@ class Posting(Repository):
 
     async def revive(self) -> int:
         """Have dead letters sent, or looked for, again; returns how many."""
-        dead = sa.select(_c.id).where(_DEAD, sa.or_(sa.not_(IS_GIVEN_UP), _c.unsure))
+        stuck = sa.select(_c.id).where(sa.or_(_DEAD, is_in(State.UNSURE)), sa.not_(IS_GIVEN_UP))
         # Sorted here: for an order by id SQLite would read the whole table.
-        ids = sorted(await self.database.read(lambda tx: tx.scalars(dead).all()))
+        ids = sorted(await self.database.read(lambda tx: tx.scalars(stuck).all()))
         return sum([await self.database.write(partial(_revive, ids=some)) for some in portions(ids)])
 
     @writes
@@ -822,8 +824,7 @@ def _named(tx: Transaction) -> set[str]:
 
 def _revive(tx: Transaction, ids: Sequence[int]) -> int:
     these = _c.id.in_(ids)
-    sought = move(tx, "sought", these & _c.unsure)
-    return len(sought) + len(move(tx, "revived", these & sa.not_(_c.unsure)))
+    return len(move(tx, "sought", these)) + len(move(tx, "revived", these))
 
 
 def _attempt(turn: ChannelLease) -> sa.ColumnElement[bool]:
@@ -899,7 +900,7 @@ class Outbox(Repository):
 
 def renew_unsure(tx: Transaction, ids: Collection[int]) -> None:
     """Post again what may be in Slack as the card of a less specific event, and can't be looked up."""
-    unsure = (_c.state == State.DEAD) & _c.unsure & _c.turned
+    unsure = (_c.state == State.UNSURE) & _c.turned
     for row in tx.execute(sa.select(posts).where(_c.id.in_(ids), unsure).with_for_update()).all():
         _replace_card(tx, row)
 
@@ -927,7 +928,7 @@ def _renew(tx: Transaction, row: sa.Row[Any]) -> bool:
 def _replace_card(tx: Transaction, row: sa.Row[Any]) -> None:
     """Plan the card anew, which also says what a note in the thread of the old one would; one of both mentions people."""
     # It stays, for repeats of its event.
-    tx.update(posts, _c.id == row.id, kind=REPLACED, state=State.SENT, unsure=False, turned=False)
+    tx.update(posts, _c.id == row.id, kind=REPLACED, state=State.SENT, turned=False)
     note = (_c.alert_id == row.alert_id) & (_c.channel == row.channel) & (_c.kind == TURNED)
     tx.delete(posts, note & _c.state.in_([State.READY, State.HELD]))
     noted = tx.has(note)

@@ -9,7 +9,7 @@ in its key.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 
 from shared.frozen import frozen
 from shared.store import facts
@@ -35,15 +35,11 @@ class Limit:
     """Slack asked to wait until then."""
 
 
-_FIELDS = tuple(field.name for field in fields(Limit))
-
-
 def read(tx: Transaction, key: str) -> Limit:
     """The limit, locked until the end of the transaction."""
     fact = facts.find(tx, LIMIT, key, locked=True)
-    kept = fact.value if fact else {}
-    past = [name for name in TIMES if kept.get(name, 0.0) > tx.now + FARTHEST_SECONDS]
-    return Limit(**{name: kept[name] for name in _FIELDS if name in kept and name not in past})
+    kept, farthest = fact.value if fact else {}, tx.now + FARTHEST_SECONDS
+    return Limit(**{name: kept[name] for name in TIMES if kept.get(name, math.inf) <= farthest})
 
 
 @frozen

@@ -187,14 +187,12 @@ posts = sa.Table(
         "urgency",
         "token",
         "undo",  # the entry of the audit that its Undo button takes back
-        "attempts",
         "refusals",  # those in which Slack refused this very post
         "lookups",  # readings in a row that did not find it
         "failed_lookups",  # those that did not get to an end
         "version",
     ),
     *flags(
-        "unsure",  # an attempt ended without an answer: look it up before the next
         "condensed",
         "clicked",  # a person changed it, and the message in Slack does not show that yet
         "turned",  # it shows another event than the message in Slack, which is not repainted yet
@@ -216,7 +214,8 @@ _IS_ALERT = (posts.c.kind == "alert") & (posts.c.state == "ready")
 index(posts, "alerts", "channel", "state", "kind", "-urgency", "id", where=_IS_ALERT)
 _IS_REST = (posts.c.kind != "alert") & (posts.c.state == "ready")
 index(posts, "rest", "channel", "state", "id", where=_IS_REST)
-index(posts, "dead", "channel", "state", "attempts", "id", where=posts.c.state == "dead")
+_IS_STUCK = (posts.c.state == "dead") | (posts.c.state == "unsure")
+index(posts, "dead", "channel", "state", "id", where=_IS_STUCK)
 index(posts, "uncertain", "channel", "state", "thread_ts", where=posts.c.state == "uncertain")
 index(posts, "held_until", "channel", "held_until", where=posts.c.held_until.is_not(None))
 index(posts, "alert_id", "alert_id")

@@ -311,9 +311,7 @@ class World:
 
     def unfinished(self) -> list[str]:
         """What the store still has to post, or to turn into the card of a more specific event."""
-        query = (
-            "SELECT id, channel, kind, state, error, attempts, lookups FROM posts WHERE state NOT IN ('sent')"
-        )
+        query = "SELECT id, channel, kind, state, error, lookups FROM posts WHERE state NOT IN ('sent')"
         left = [f"post {row}" for row in self.rows(query)]
         turned = "SELECT key, due_at, attempts FROM jobs WHERE kind = 'paint'"
         left += [f"card {row}" for row in self.rows(turned)]

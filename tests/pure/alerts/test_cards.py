@@ -105,7 +105,7 @@ def whole(kind: str = "reply.interested", **state: Any) -> Message:
 
 POST = Post(
     id=1, dedupe="", tried_until=None, workspace="default", channel="C1", kind="alert", alert_id="al_1", note="",
-    bundle="", thread_ts="1.0", ts="2.0", version=0, attempts=1, created_at=0.0, condensed=False, mention="",
+    bundle="", thread_ts="1.0", ts="2.0", version=0, created_at=0.0, condensed=False, mention="",
 )  # fmt: skip
 
 
