@@ -18,6 +18,8 @@ WORKSPACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 """The name of a workspace: in the settings, and behind `@` in a command."""
 OPENING = r"(?:(?P<key>[^\W\d][\w.-]*)=)?(?P<mark>[\"']?)"
 """Compiled where it is used, as the others: `outreach --help` needs none of them."""
+CLOSING = r"(?>\\[\\\"']|(?!{0}(?:\s|\Z)).)*+{0}"
+"""A text up to its end: the quote before a space or the end of the line, so that an apostrophe within is none."""
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 LONGEST_DURATION = timedelta(days=366)
 _HALVES = {"half an hour": timedelta(minutes=30), "half a day": timedelta(hours=12)}
@@ -55,41 +57,25 @@ def split(line: str) -> tuple[Word, ...]:
     words: list[Word] = []
     closable = {'"': True, "'": True}
     at = 0
-    while at < len(line):
-        if line[at].isspace():
-            at += 1
-            continue
-        word, at = _next_word(line, straight, at=at, closable=closable)
+    while found := re.compile(r"\S+").search(line, at):
+        word, at = _next_word(line, straight, found, closable=closable)
         words.append(word)
     return tuple(words)
 
 
-def _next_word(line: str, straight: str, *, at: int, closable: dict[str, bool]) -> tuple[Word, int]:
-    """The word that begins at `at`, and where it ends. A key before the quote stays: `name="two words"`."""
-    end = next((i for i in range(at, len(line)) if line[i].isspace()), len(line))
-    opening = re.compile(OPENING).match(straight, at, end)
-    mark = opening["mark"] if opening else ""
+def _next_word(
+    line: str, straight: str, found: re.Match[str], *, closable: dict[str, bool]
+) -> tuple[Word, int]:
+    """The word that begins with these letters, and where it ends. A key before the quote stays: `name="two words"`."""
+    opening = re.compile(OPENING).match(straight, *found.span())
+    key, mark = (opening["key"] or "", opening["mark"]) if opening else ("", "")
     if opening and closable.get(mark):
-        closing = _closing(straight, start=opening.end(), quote=mark)
-        if closing is not None:
-            inner = re.sub(ESCAPED, r"\1", line[opening.end() : closing])
-            key = opening["key"] or ""
-            return Word(f"{key}={inner}" if key else inner, quoted=True, key=key), closing + 1
+        closing = re.compile(CLOSING.format(mark), re.DOTALL).match(straight, opening.end())
+        if closing:
+            inner = re.sub(ESCAPED, r"\1", line[opening.end() : closing.end() - 1])
+            return Word(f"{key}={inner}" if key else inner, quoted=True, key=key), closing.end()
         closable[mark] = False  # nor will any later one be closed: the line is read in linear time
-    return Word(line[at:end], key=(opening["key"] or "") if opening else ""), end
-
-
-def _closing(straight: str, *, start: int, quote: str) -> int | None:
-    """Find the end of the quote: before a space or the end of the line, so that an apostrophe within is none."""
-    at = start
-    while at < len(straight):
-        if straight[at] == "\\" and straight[at + 1 : at + 2] in {"\\", '"', "'"}:
-            at += 2
-            continue
-        if straight[at] == quote and (at + 1 == len(straight) or straight[at + 1].isspace()):
-            return at
-        at += 1
-    return None
+    return Word(found[0], key=key), found.end()
 
 
 def quote(text: str, *, keywords: Iterable[str] = ()) -> str:
