@@ -25,7 +25,7 @@ from shared.store.db.engine import Repository, Transaction, method, reads, write
 from shared.store.db.schema import audit, literal, posts, questions
 from shared.store.messages import PlannedPost, State
 from shared.store.post_kinds import HISTORY
-from shared.store.rows import entry_of, read_undoable, write_undoable
+from shared.store.rows import entry_of, read_undoable, row_of, write_undoable
 
 UNDO_SECONDS = 7 * DAY
 """The time for which the Undo of a message counts, and says what became of its sequences once they changed."""
@@ -52,20 +52,7 @@ _COUNTS = (_c.undone_by == "") & (_c.undoes == 0)
 
 def add_entry(tx: Transaction, entry: AuditEntry) -> int:
     """Write an entry down, and what follows from it for the Undos of others; returns its number."""
-    same = ("workspace", "command", "result", "effect", "reason", "undoes")
-    actor = entry.actor
-    row = {
-        **{name: getattr(entry, name) for name in same},
-        "actor_name": actor.name,
-        "actor_id": actor.id,
-        "face": actor.face,
-        "channel": actor.channel,
-        "via": actor.via,
-        "at": entry.at.timestamp(),
-        "sequences": json.dumps(entry.sequences) if entry.sequences else "",
-        "undoable": write_undoable(entry.undoable),
-    }
-    number = int(tx.execute(sa.insert(audit).values(row).returning(_c.id)).scalar_one())
+    number = int(tx.execute(sa.insert(audit).values(row_of(entry)).returning(_c.id)).scalar_one())
     if entry.undoes:
         _step_back(tx, entry)
     if entry.sequences:

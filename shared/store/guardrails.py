@@ -11,7 +11,6 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
-from itertools import pairwise
 from typing import Any
 
 import sqlalchemy as sa
@@ -191,18 +190,16 @@ class Guardrails(Repository):
             ages = (now - age + late for age in (0.0, *spans) for late in (0.0, 2 * HOUR))
             edges = {at // DAY for at in (*ages, heard or now)}
         first = await self._first(now - HORIZON, now)
-        day, last = first // DAY, now // DAY
-        while day <= last:
-            is_whole = spans is None or day in edges
-            cuts = range(0, int(DAY), int(PORTION_SECONDS if is_whole else DAY))
-            for start, end in pairwise([*(day * DAY + cut for cut in cuts), (day + 1) * DAY]):
-                if end <= first:  # a new bot has a month of which nothing is stored
-                    continue
-                until = FOREVER if end > last * DAY + DAY - 1 else end
+        start = first // DAY * DAY
+        while start <= now:
+            is_whole = spans is None or start // DAY in edges
+            end = start + (PORTION_SECONDS if is_whole else DAY)
+            if end > first:  # a new bot has a month of which nothing is stored
+                until = FOREVER if end > now else end
                 portion = await self._portion(workspace, start, until, last_only=not is_whole)
                 if any(portion):
                     yield portion
-            day += 1
+            start = end
 
     @reads
     def _first(self, tx: Transaction, since: float, now: float) -> float:

@@ -466,9 +466,8 @@ Outcome = Sent | NotSent | Unknown | ChannelRefused | Unpostable
 
 @frozen
 class Settled:
-    """The effect of an outcome: the lease was still held, its channel broke or recovered just now."""
+    """The effect of an outcome on its channel and its post, as far as the lease was still held."""
 
-    held: bool
     broke: bool = False
     recovered: bool = False
     gave_up: bool = False
@@ -600,7 +599,7 @@ class Posting(Repository):
         if isinstance(outcome, Sent):
             drawn = {post.id: post.version for post in turn.posts}
             _mark_sent(tx, "sent", _attempt(turn), dict.fromkeys(drawn, outcome.ts), drawn)
-        settled = Settled(held=False)
+        settled = Settled()
         if state:
             settled = self._settle_held(tx, turn, state, outcome)
         else:
@@ -613,15 +612,15 @@ class Posting(Repository):
     ) -> Settled:
         ours = _attempt(turn)
         trial = min(LONGEST_TRIAL, max(FIRST_TRIAL, tx.now - (state.trouble_since or tx.now)))
-        settled, after, sleeps = Settled(held=True), trial, False
+        settled, after, sleeps = Settled(), trial, False
         match outcome:
             case Sent():
-                settled = Settled(held=True, recovered=bool(state.trouble))
+                settled = Settled(recovered=bool(state.trouble))
                 state = replace(state, trouble="", trouble_since=0.0, moved_to="")
             case Unpostable():
                 move(tx, "refused", ours, error=outcome.error, refusals=_c.refusals + 1)
                 is_last = turn.posts[0].refusals + 1 == MOST_REFUSALS
-                settled = Settled(held=True, gave_up=is_last)
+                settled = Settled(gave_up=is_last)
             case NotSent():
                 move(tx, "not sent", ours, error=outcome.error)
                 after = outcome.after
@@ -634,7 +633,7 @@ class Posting(Repository):
                     after = min(LONGEST_DOUBT_SECONDS, pause * 2.0 ** min(turn.job.attempts - 1, 16))
             case ChannelRefused():
                 move(tx, "not sent", ours, error=outcome.error)
-                settled = Settled(held=True, broke=not state.trouble)
+                settled = Settled(broke=not state.trouble)
                 # Slack answers that there is no channel of an old id; that it has a new one is what helps.
                 trouble = state.trouble if state.moved_to else outcome.error
                 state = replace(state, trouble=trouble, trouble_since=state.trouble_since or tx.now)
@@ -674,7 +673,7 @@ class Posting(Repository):
             replace(state, trouble=refused.error, trouble_since=tx.now, moved_to=refused.moved_to)
         )
         jobs.note(tx, job, broken, due_at=tx.now + FIRST_TRIAL if waits else None)
-        _tell(tx, report(channel, (), refused, Settled(held=True, broke=True)))
+        _tell(tx, report(channel, (), refused, Settled(broke=True)))
 
     async def forget_unused_channels(self, used: Collection[str], *, errors: Collection[str]) -> None:
         """Give up channels that neither the settings (`used`) nor a subscription names.
@@ -690,7 +689,7 @@ class Posting(Repository):
     def open_channel(self, tx: Transaction, channel: str, *, report: Report) -> None:
         """Slack says that a channel takes posts again: what waited there is posted now."""
         if _reopen(tx, channel):
-            _tell(tx, report(channel, (), Sent(ts=""), Settled(held=True, recovered=True)))
+            _tell(tx, report(channel, (), Sent(ts=""), Settled(recovered=True)))
 
     @writes
     def try_given_up(self, tx: Transaction) -> None:
@@ -754,7 +753,7 @@ class Posting(Repository):
             self._put_off(tx, lookup, look)
         tried = [post.tried_until or post.created_at for post in lookup.posts if post.id in there]
         recovered = bool(there) and _reopen(tx, lookup.channel, proven_at=max(tried) - self.timings.longest)
-        settled = Settled(held=held, recovered=recovered)
+        settled = Settled(recovered=recovered)
         if recovered and report:
             sent = Sent(ts=next(iter(there.values())))
             _tell(tx, report(lookup.channel, lookup.posts, sent, settled), lookup.posts)

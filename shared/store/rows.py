@@ -48,23 +48,33 @@ def read_alerts(
 ENTRY_COLUMNS = tuple(audit.c)
 """The columns that a query needs for `entry_of`, in this order."""
 _AS_KEPT = ("workspace", "command", "result", "effect", "reason", "undoes", "undone_by", "overtaken_by")
-
-
+_ACTOR = {"actor_name": "name", "actor_id": "id", "face": "face", "channel": "channel", "via": "via"}
+"""The columns of who did it, and the names of their values."""
 _UNDOABLE = TypeAdapter(dict[str, Before])
 
 
 def entry_of(values: Any) -> AuditEntry:
     """The entry of the audit that these values of `ENTRY_COLUMNS` are."""
     row = dict(zip(audit.c.keys(), values, strict=True))
-    where = {name: row[name] for name in ("face", "channel", "via")}
     return AuditEntry(
         number=row["id"],
         at=moment(row["at"]),
-        actor=Actor(name=row["actor_name"], id=row["actor_id"], **where),
+        actor=Actor(**{name: row[column] for column, name in _ACTOR.items()}),
         sequences=tuple(json.loads(row["sequences"] or "[]")),
         undoable=read_undoable(row["undoable"]),
         **{name: row[name] for name in _AS_KEPT},
     )
+
+
+def row_of(entry: AuditEntry) -> dict[str, Any]:
+    """The row of a new entry."""
+    return {
+        **{name: getattr(entry, name) for name in _AS_KEPT},
+        **{column: getattr(entry.actor, name) for column, name in _ACTOR.items()},
+        "at": entry.at.timestamp(),
+        "sequences": json.dumps(entry.sequences) if entry.sequences else "",
+        "undoable": write_undoable(entry.undoable),
+    }
 
 
 def read_undoable(text: str) -> dict[str, Before]:
