@@ -6,7 +6,7 @@ Texts go early and hashes late, because a hash is the only protection against a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -99,6 +99,15 @@ class PostedMessage:
 _QUOTING = ((posts.c.note,), (deliveries.c.body,), (questions.c.data,), (audit.c.command, audit.c.result))
 """The columns, table by table, that may quote a person."""
 _UNDER_WAY = {State.SENDING, State.UNCERTAIN}
+_ALIKE = posts.alias()
+_PARTS = sa.select(
+    *(posts.c[name] for name in ("channel", "ts", "state")),
+    sa.select(sa.func.count())
+    .where(_ALIKE.c.channel == posts.c.channel, _ALIKE.c.ts == posts.c.ts, _ALIKE.c.ts != "")
+    .scalar_subquery()
+    .label("parts"),
+)
+"""Posts, and of how many the message consists that each is a part of."""
 
 
 @frozen
@@ -132,20 +141,27 @@ class Erasure(Repository):
             quoting = rows_with(tx.connection, redaction, *columns)
             rows[columns[0].table.name] = {key for (key,) in quoting}
         noted, bodies = rows[posts.name], rows[deliveries.name]
-        for some in portions(told):
-            noted.update(tx.scalars(sa.select(posts.c.id).where(posts.c.alert_id.in_(some))))
+        mine = sa.select(alerts.c.id).where(alerts.c.email == email)
+        noted.update(tx.scalars(sa.select(posts.c.id).where(posts.c.alert_id.in_(mine))))
         # Of the deliveries that quote the person in another's alert, only the address is removed.
-        for some in portions(sorted(bodies)):
-            bodies -= {*tx.scalars(sa.select(alerts.c.delivery_id).where(alerts.c.delivery_id.in_(some)))}
+        bodies.difference_update(tx.scalars(sa.select(alerts.c.delivery_id).where(alerts.c.email != email)))
         bodies.update(row.delivery_id for row in own)
         remembered = sa.select(known_leads.c.lead).where(known_leads.c.lead == lead_key(email))
         rows |= {alerts.name: {*told}, known_leads.name: {*tx.scalars(remembered)}}
-        own_posts = _posts(tx, noted)
+        on_their_way, ours = 0, Counter[tuple[str, str, int]]()
+        for some in portions(sorted(noted)):
+            for row in tx.execute(_PARTS.where(posts.c.id.in_(some))):
+                on_their_way += row.state in _UNDER_WAY and not row.ts
+                ours[row.channel, row.ts, row.parts] += 1
         return Traces(
             email=email,
             rows={name: sorted(keys) for name, keys in rows.items()},
-            messages=_messages(tx, own_posts),
-            on_their_way=sum(row.state in _UNDER_WAY and not row.ts for row in own_posts),
+            messages=tuple(
+                PostedMessage(channel=channel, ts=ts, shared=parts > number)
+                for (channel, ts, parts), number in sorted(ours.items())
+                if ts
+            ),
+            on_their_way=on_their_way,
         )
 
     async def erase(self, traces: Traces) -> None:
@@ -196,21 +212,3 @@ _ERASED: Mapping[str, Callable[..., None]] = {
     known_leads.name: partial(_delete, known_leads.c.lead),
 }
 """The functions that erase rows, table by table, in this order."""
-
-
-def _posts(tx: Transaction, ids: Collection[int]) -> Sequence[sa.Row[Any]]:
-    c = posts.c
-    rows: list[sa.Row[Any]] = []
-    for some in portions(sorted(ids)):
-        rows += tx.execute(sa.select(c.channel, c.ts, c.state).where(c.id.in_(some)))
-    return rows
-
-
-def _messages(tx: Transaction, own_posts: Sequence[sa.Row[Any]]) -> tuple[PostedMessage, ...]:
-    """The messages in Slack that these posts are, or have a part in."""
-    c, posted = posts.c, list[PostedMessage]()
-    ours = Counter((row.channel, row.ts) for row in own_posts if row.ts)
-    for (channel, ts), number in sorted(ours.items()):
-        there = tx.scalar(sa.select(sa.func.count()).where(c.channel == channel, c.ts == ts)) or 0
-        posted.append(PostedMessage(channel=channel, ts=ts, shared=there > number))
-    return tuple(posted)

@@ -26,6 +26,8 @@ WEBHOOK = "webhook"
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 _c = facts.c
+_LISTED = sa.select(facts).where(_c.kind == sa.bindparam("kind")).order_by(_c.workspace, _c.key)
+_OF_WORKSPACES = _LISTED.where(_c.workspace.in_(sa.bindparam("workspaces", expanding=True)))
 
 
 @frozen
@@ -52,8 +54,8 @@ def since(tx: Transaction, kind: str, at: float) -> list[Fact]:
 
 def listed(tx: Transaction, kind: str, *, workspaces: Collection[str] | None = None) -> list[Fact]:
     """All of a kind, or those of these workspaces, by workspace and key."""
-    mine = sa.true() if workspaces is None else _c.workspace.in_(workspaces)
-    rows = tx.execute(sa.select(facts).where(_c.kind == kind, mine).order_by(_c.workspace, _c.key))
+    query = _LISTED if workspaces is None else _OF_WORKSPACES
+    rows = tx.execute(query, {"kind": kind, "workspaces": [*(workspaces or ())]})
     return [*map(_fact, rows)]
 
 

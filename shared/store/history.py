@@ -150,8 +150,7 @@ class Records(AuditLog, Subscriptions, Timers):
         unclaimed, unclaimed_since = count_unclaimed(tx, workspace)
         routed = (deliveries.c.workspace == workspace) & sa.not_(deliveries.c.pending)
         last = sa.select(deliveries.c.last_at).where(routed, sa.not_(deliveries.c.found))
-        timers = sa.select(jobs.c.workspace, sa.func.count().label("waiting")).where(jobs.c.kind == RESUME)
-        timers = timers.group_by(jobs.c.workspace).order_by(jobs.c.workspace)
+        timers = sa.select(jobs.c.workspace).where(jobs.c.kind == RESUME).order_by(jobs.c.workspace)
         return AlertsSummary(
             **{name: backlog.counts[name] for name in ("waiting", "dead", "unsure", "uncertain", "held")},
             oldest_waiting_at=moment(backlog.oldest_at),
@@ -162,7 +161,7 @@ class Records(AuditLog, Subscriptions, Timers):
             deliveries={row.kind: int(row.seen) for row in recent if row.kind},
             broken_channels={name: why for name, why in broken_channels(tx).items() if name in waiting},
             refusals=backlog.refusals,
-            timers={row.workspace: row.waiting for row in tx.execute(timers)},
+            timers=Counter(tx.scalars(timers)),
         )
 
     @reads
