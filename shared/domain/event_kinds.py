@@ -132,17 +132,23 @@ _TABLE = (
     ),
 )
 EVENTS: Mapping[str, KindOfEvent] = {kind.name: kind for kind in _TABLE}
-POSTED_AT_ONCE = tuple(kind.name for kind in _TABLE if kind.at_once)
-CLAIMABLE = tuple(kind.name for kind in _TABLE if kind.claimable)
-ACKNOWLEDGED = tuple(kind.name for kind in _TABLE if kind.acknowledged)
-TROUBLES = tuple(kind.name for kind in _TABLE if kind.trouble)
+
+
+def _with(quality: str) -> tuple[str, ...]:
+    return tuple(kind.name for kind in _TABLE if getattr(kind, quality))
+
+
+POSTED_AT_ONCE = _with("at_once")
+CLAIMABLE = _with("claimable")
+ACKNOWLEDGED = _with("acknowledged")
+TROUBLES = _with("trouble")
+ONLY_WITH_WORDS = _with("only_with_words")
 REPLIES: Mapping[str, int] = {kind.name: kind.detail for kind in _TABLE if kind.detail}
 """The kinds that one reply may be reported as, and how much each says of it."""
 NAME_OF: Mapping[str, str] = {
     word: kind.name for kind in _TABLE for word in (kind.name, kind.name.partition(".")[2], *kind.words)
 }
 """The kind that a word of a command stands for."""
-ONLY_WITH_WORDS = tuple(kind.name for kind in _TABLE if kind.only_with_words)
 
 
 def word_of(name: str) -> str:

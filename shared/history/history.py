@@ -131,7 +131,8 @@ KEPT_EVERY_SECONDS = 120
 """Snapshots are kept so far apart: the past is looked at in these steps, and the next start shows the last."""
 GAP_SECONDS = 1200
 """The time without a read that makes a gap; the bot reads every fifteen minutes where no dashboard runs."""
-BATCH_ROWS = 400
+NEVER = -1
+"""The time of the last sample of a series that has none."""
 SNAPSHOTS_THINNED, SNAPSHOT_SECONDS = timedelta(hours=6), 600
 """Older than this, one snapshot in so many seconds stays."""
 KEPT_SNAPSHOTS = timedelta(hours=48)
@@ -174,18 +175,21 @@ def write_scores(connection: sa.Connection, workspace: str, inboxes: Sequence[In
         lowest = scores.setdefault(("domain", inbox.domain), score)
         if score is not None and (lowest is None or score < lowest):
             scores["domain", inbox.domain] = score
-    c, about = series.c, {"workspace": workspace, "metric": METRIC, "last_at": at}
-    changed, new = list[dict[str, Any]](), dict(scores)
+    c, about = series.c, {"workspace": workspace, "metric": METRIC}
     last = sa.select(c.id, c.kind, c.key, c.last_at, c.last_value)
     here = last.where(c.workspace == workspace, c.metric == METRIC)
-    for number, kind, key, last_at, before in connection.execute(here):
-        value = new.pop((kind, key), before)
-        if value != before and at > last_at:  # else the clock has stepped back
-            changed.append({"of": number, "value": value})
-    rows = [{**about, "kind": kind, "key": key} for kind, key in new]
-    for start in range(0, len(rows), BATCH_ROWS):
-        made = sa.insert(series).values(rows[start : start + BATCH_ROWS]).returning(c.id, c.kind, c.key)
-        changed += [{"of": number, "value": new[kind, key]} for number, kind, key in connection.execute(made)]
+    rows = connection.execute(here).all()
+    new = scores.keys() - {(row.kind, row.key) for row in rows}
+    if new:
+        made = [{"kind": kind, "key": key} for kind, key in sorted(new)]
+        connection.execute(sa.insert(series).values(**about, last_at=NEVER), made)
+        rows = connection.execute(here).all()
+    changed = []
+    for row in rows:
+        value = scores.get((row.kind, row.key), row.last_value)
+        is_other = value != row.last_value or row.last_at == NEVER
+        if is_other and at > row.last_at:  # else the clock has stepped back
+            changed.append({"of": row.id, "value": value})
     if changed:
         connection.execute(sa.insert(samples).values(series_id=sa.bindparam("of"), at=at), changed)
         moved = sa.update(series).where(c.id == sa.bindparam("of"))

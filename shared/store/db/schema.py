@@ -147,7 +147,6 @@ alerts = sa.Table(
     ),
     *flags("undelivered"),  # found through the API, and its delivery has not come yet
 )
-index(alerts, "turns", "owner", where=alerts.c.turn_ends_at.is_not(None))
 index(alerts, "snoozed_until", "snoozed_until", where=alerts.c.snoozed_until.is_not(None))
 index(alerts, "email", "email")
 index(alerts, "lead", "workspace", "email", "received_at")
@@ -231,7 +230,6 @@ facts = sa.Table(  # see `shared.store.facts`
     sa.Column("value", sa.Text, nullable=False, server_default="{}"),  # JSON
     *times("at"),
 )
-index(facts, "at", "kind", "at")
 
 questions = sa.Table(  # confirmations that can still be answered
     "questions",
@@ -245,7 +243,6 @@ questions = sa.Table(  # confirmations that can still be answered
     ),
     *times("given_at"),
 )
-index(questions, "ends_at", "ends_at")
 
 jobs = sa.Table(  # what is due: see `shared.store.jobs`
     "jobs",
@@ -265,26 +262,25 @@ jobs = sa.Table(  # what is due: see `shared.store.jobs`
 )
 index(jobs, "due", "kind", "rank", "due_at", "id")
 
-sequence_changes = (
-    sa.Table(  # one row for each sequence that was ever changed, locked while someone changes it
-        "sequence_changes",
-        metadata,
-        *keys("workspace", "sequence"),
-        *counts(
-            "token",
-            "revision",  # how often it was changed, or may have been
-        ),
-        *times(
-            "locked_until",
-            # Until then the service may carry out an unanswered request to pause or resume it.
-            "pause_late_until",
-            "resume_late_until",
-        ),
-        *texts(
-            "asked",  # the status that the change under way, or the last one, asks for
-            "confirmed",  # the status that the service confirmed last; empty: unknown
-        ),
-    )
+# One row for each sequence that was ever changed, locked while someone changes it.
+sequence_changes = sa.Table(
+    "sequence_changes",
+    metadata,
+    *keys("workspace", "sequence"),
+    *counts(
+        "token",
+        "revision",  # how often it was changed, or may have been
+    ),
+    *times(
+        "locked_until",
+        # Until then the service may carry out an unanswered request to pause or resume it.
+        "pause_late_until",
+        "resume_late_until",
+    ),
+    *texts(
+        "asked",  # the status that the change under way, or the last one, asks for
+        "confirmed",  # the status that the service confirmed last; empty: unknown
+    ),
 )
 
 audit = sa.Table(
@@ -316,17 +312,16 @@ index(audit, "read", "workspace", "id", where=audit.c.effect == "read")
 index(audit, "undoable", "workspace", "id", where=audit.c.undoable != "")
 index(audit, "changes", "workspace", "at", where=audit.c.sequences != "")
 
-known_leads = (
-    sa.Table(  # interested leads, whether announced, there before the first start, or not yet announced
-        "known_leads",
-        metadata,
-        *keys("workspace"),
-        *keys("lead"),  # sha256 of the address; empty: the first look has been taken
-        *times(
-            "candidate_since",  # without an alert since then; NULL: no news
-            "seen_at",  # when the service last listed it, to about a day; NULL: kept
-        ),
-    )
+# Interested leads, whether announced, there before the first start, or not yet announced.
+known_leads = sa.Table(
+    "known_leads",
+    metadata,
+    *keys("workspace"),
+    *keys("lead"),  # sha256 of the address; empty: the first look has been taken
+    *times(
+        "candidate_since",  # without an alert since then; NULL: no news
+        "seen_at",  # when the service last listed it, to about a day; NULL: kept
+    ),
 )
 index(known_leads, "seen_at", "seen_at", where=known_leads.c.seen_at.is_not(None))
 
@@ -342,37 +337,34 @@ domains = sa.Table(  # one row per domain; a job of the kind `domain` checks it
 )
 index(domains, "broken", "domain", where=domains.c.broken != "")
 
-incidents = (
-    sa.Table(  # one row per incident: written before the act, done with the message in one transaction
-        "guardrail_incidents",
-        metadata,
-        serial(),
-        sa.Column("sequences", sa.Text, nullable=False, server_default="[]"),  # ids, as JSON
-        *times("began_at", nullable=False),
-        *times("held_at", nullable=False),  # when its condition held last
-        *texts(
-            "workspace",
-            "rule",
-            "sentence",
-            "action",
-            "subject",
-            "label",
-            "note",
-            "state",
-            "domain",  # whose trouble it is, in small letters; empty: it is told by itself
-            "told",  # the dedupe of the message that tells of it; empty: its domain's card does
-        ),
-        *times(
-            "ended_at",
-            "resumes_at",
-        ),
-        *counts("change"),  # the entry of the audit whose Undo rests its rule
-    )
+# One row per incident: written before the act, done with the message in one transaction.
+incidents = sa.Table(
+    "guardrail_incidents",
+    metadata,
+    serial(),
+    sa.Column("sequences", sa.Text, nullable=False, server_default="[]"),  # ids, as JSON
+    *times("began_at", nullable=False),
+    *times("held_at", nullable=False),  # when its condition held last
+    *texts(
+        "workspace",
+        "rule",
+        "sentence",
+        "action",
+        "subject",
+        "label",
+        "note",
+        "state",
+        "domain",  # whose trouble it is, in small letters; empty: it is told by itself
+        "told",  # the dedupe of the message that tells of it; empty: its domain's card does
+    ),
+    *times(
+        "ended_at",
+        "resumes_at",
+    ),
+    *counts("change"),  # the entry of the audit whose Undo rests its rule
 )
 _GOES_ON = incidents.c.ended_at.is_(None)
 index(incidents, "open", "workspace", "rule", "subject", where=_GOES_ON, unique=True)
-index(incidents, "began_at", "workspace", "began_at")
-index(incidents, "change", "change")
 
 samples = sa.Table(  # how far the counts of a service day stood, at most one row in each slot of a day
     "guardrail_samples",
