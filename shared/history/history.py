@@ -32,7 +32,7 @@ from shared.domain.snapshot import ProblemStart, Snapshot, to_json
 from shared.domain.wall_clock import moment
 from shared.history.last_snapshot import LAST_BODY, decoded
 from shared.records.records import HistoryUnavailable, Sample, Transition
-from shared.storage.database import open_engine
+from shared.storage.database import Transaction, open_engine
 
 METRIC = "health_score"
 """The value whose samples are kept: the only one that a person looks back at."""
@@ -110,7 +110,7 @@ def open_history(url: URL) -> sa.Engine:
     engine = open_engine(url)
     try:
         with engine.begin() as connection:
-            lock_writers(connection)
+            lock_writers(Transaction(connection))
             metadata.create_all(connection)
             # Earlier versions kept each poll: nothing reads it, and it has addresses.
             connection.execute(sa.text("DROP TABLE IF EXISTS history_deltas"))
@@ -120,9 +120,9 @@ def open_history(url: URL) -> sa.Engine:
     return engine
 
 
-def lock_writers(connection: sa.Connection) -> None:
-    if connection.dialect.name == "postgresql":
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(ONE_WRITER)))
+def lock_writers(tx: Transaction) -> None:
+    if tx.is_postgresql:
+        tx.execute(sa.select(sa.func.pg_advisory_xact_lock(ONE_WRITER)))
 
 
 # -- what is written: within the caller's transaction, in which nobody else writes
@@ -145,29 +145,28 @@ Word = tuple[str, str, str]
 """Kind (inbox, sequence), key (address, id), and the field that the word is of."""
 
 
-def keep(connection: sa.Connection, snapshot: Snapshot, *, at: int) -> None:
+def keep(tx: Transaction, snapshot: Snapshot, *, at: int) -> None:
     """Keep a snapshot, unless a process has just kept one; one that is half loaded is none."""
     c = snapshots.c
     lately = (c.workspace == snapshot.workspace) & (c.at > at - KEPT_EVERY_SECONDS) & (c.at <= at)
-    if not snapshot.is_whole or connection.scalar(sa.select(sa.exists().where(lately))):
+    if not snapshot.is_whole or tx.has(lately):
         return
     body = zlib.compress(to_json(snapshot), 3)
-    connection.execute(sa.insert(snapshots).values(workspace=snapshot.workspace, at=at, body=body))
+    tx.execute(sa.insert(snapshots).values(workspace=snapshot.workspace, at=at, body=body))
 
 
-def cover(connection: sa.Connection, workspace: str, *, at: int) -> None:
+def cover(tx: Transaction, workspace: str, *, at: int) -> None:
     """Note that values were read now: a value holds until the next only where somebody looked."""
     c = covered.c
     newest = sa.select(c.start, c.end).where(c.workspace == workspace).order_by(c.start.desc()).limit(1)
-    last = connection.execute(newest).first()
+    last = tx.execute(newest).first()
     if last and last.start <= at <= last.end + GAP_SECONDS:
-        which = (c.workspace == workspace) & (c.start == last.start)
-        connection.execute(sa.update(covered).where(which).values(end=max(at, last.end)))
+        tx.update(covered, (c.workspace == workspace) & (c.start == last.start), end=max(at, last.end))
     elif last is None or at > last.end:
-        connection.execute(sa.insert(covered).values(workspace=workspace, start=at, end=at))
+        tx.execute(sa.insert(covered).values(workspace=workspace, start=at, end=at))
 
 
-def write_scores(connection: sa.Connection, workspace: str, inboxes: Sequence[Inbox], *, at: int) -> None:
+def write_scores(tx: Transaction, workspace: str, inboxes: Sequence[Inbox], *, at: int) -> None:
     """Write the health of each inbox, and the lowest of each domain, where it has moved."""
     scores: dict[tuple[str, str], float | None] = {}
     for inbox in inboxes:
@@ -178,12 +177,12 @@ def write_scores(connection: sa.Connection, workspace: str, inboxes: Sequence[In
     c, about = series.c, {"workspace": workspace, "metric": METRIC}
     last = sa.select(c.id, c.kind, c.key, c.last_at, c.last_value)
     here = last.where(c.workspace == workspace, c.metric == METRIC)
-    rows = connection.execute(here).all()
+    rows = tx.execute(here).all()
     new = scores.keys() - {(row.kind, row.key) for row in rows}
     if new:
         made = [{"kind": kind, "key": key} for kind, key in sorted(new)]
-        connection.execute(sa.insert(series).values(**about, last_at=NEVER), made)
-        rows = connection.execute(here).all()
+        tx.execute(sa.insert(series).values(**about, last_at=NEVER), made)
+        rows = tx.execute(here).all()
     changed = []
     for row in rows:
         value = scores.get((row.kind, row.key), row.last_value)
@@ -191,13 +190,13 @@ def write_scores(connection: sa.Connection, workspace: str, inboxes: Sequence[In
         if is_other and at > row.last_at:  # else the clock has stepped back
             changed.append({"of": row.id, "value": value})
     if changed:
-        connection.execute(sa.insert(samples).values(series_id=sa.bindparam("of"), at=at), changed)
+        tx.execute(sa.insert(samples).values(series_id=sa.bindparam("of"), at=at), changed)
         moved = sa.update(series).where(c.id == sa.bindparam("of"))
-        connection.execute(moved.values(last_at=at, last_value=sa.bindparam("value")), changed)
+        tx.execute(moved.values(last_at=at, last_value=sa.bindparam("value")), changed)
 
 
 def write_words(
-    connection: sa.Connection,
+    tx: Transaction,
     workspace: str,
     words: Mapping[Word, str],
     *,
@@ -207,29 +206,28 @@ def write_words(
     """Write what became another word, and each change as a transition."""
     c, new, changes = states.c, dict(words), list[dict[str, Any]]()
     last = sa.select(c.kind, c.key, c.field, c.value).where(c.workspace == workspace)
-    for kind, key, name, before in connection.execute(last):
-        word = new.pop((kind, key, name), before)
-        if word != before:
-            place = {"of_kind": kind, "of_key": key, "of_field": name}
-            changes.append({**place, "label": labels.get(key, key), "before": before, "after": word})
+    for kind, key, name, before in tx.execute(last):
+        word = words.get((kind, key, name), before)
+        if word == before:
+            new.pop((kind, key, name), None)
+            continue
+        about = {"kind": kind, "key": key, "field": name, "label": labels.get(key, key)}
+        changes.append({**about, "before": before, "after": word})
     if new:
         rows = [
             {"workspace": workspace, "kind": kind, "key": key, "field": name, "value": word}
             for (kind, key, name), word in new.items()
         ]
-        connection.execute(sa.insert(states), rows)
+        tx.execute(tx.upsert(states, "value"), rows)
     if changes:
-        of: dict[str, Any] = {name: sa.bindparam(f"of_{name}") for name in ("kind", "key", "field")}
-        which = sa.and_(c.workspace == workspace, *(c[name] == value for name, value in of.items()))
-        connection.execute(sa.update(states).where(which).values(value=sa.bindparam("after")), changes)
-        connection.execute(sa.insert(transitions).values(workspace=workspace, at=at, **of), changes)
+        tx.execute(sa.insert(transitions).values(workspace=workspace, at=at), changes)
 
 
-def thinning(connection: sa.Connection, *, now: datetime) -> Iterator[sa.Executable]:
+def thinning(tx: Transaction, *, now: datetime) -> Iterator[sa.Executable]:
     """The statements that delete what is old, one transaction each, so that no other writer waits for all of them."""
     # Every workspace, named so that the tables' indexes, which begin with it, are used.
-    workspaces = list(connection.scalars(sa.select(covered.c.workspace).distinct()))
-    newest = connection.scalar(sa.select(sa.func.max(series.c.id))) or 0
+    workspaces = list(tx.scalars(sa.select(covered.c.workspace).distinct()))
+    newest = tx.scalar(sa.select(sa.func.max(series.c.id))) or 0
 
     def before(age: timedelta) -> int:
         return int((now - age).timestamp())
@@ -265,9 +263,9 @@ P = ParamSpec("P")
 
 
 def _reading(
-    act: Callable[Concatenate[History, sa.Connection, P], T],
+    act: Callable[Concatenate[History, Transaction, P], T],
 ) -> Callable[Concatenate[History, P], Coroutine[Any, Any, T]]:
-    """Make a synchronous method that reads by a connection one that is awaited, in the history's thread."""
+    """Make a synchronous method that reads in a transaction one that is awaited, in the history's thread."""
 
     @wraps(act)
     async def awaited(history: History, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -299,7 +297,7 @@ class History:
         await asyncio.get_running_loop().run_in_executor(self._executor, self._close)
         self._executor.shutdown(wait=False)
 
-    async def run(self, act: Callable[[sa.Connection], T], *, reads: bool = False) -> T:
+    async def run(self, act: Callable[[Transaction], T], *, reads: bool = False) -> T:
         """Carry an act out in one transaction; a damaged file is set aside and the act done on a new one."""
 
         def done() -> T:
@@ -315,15 +313,16 @@ class History:
 
         return await asyncio.get_running_loop().run_in_executor(self._executor, done)
 
-    def _transact(self, act: Callable[[sa.Connection], T], *, reads: bool) -> T:
+    def _transact(self, act: Callable[[Transaction], T], *, reads: bool) -> T:
         if self._engine is None:
             self._engine = open_history(self._url)
         if reads:
             with self._engine.connect().execution_options(read_only=True) as connection:
-                return act(connection)
+                return act(Transaction(connection))
         with self._engine.begin() as connection:
-            lock_writers(connection)
-            return act(connection)
+            tx = Transaction(connection)
+            lock_writers(tx)
+            return act(tx)
 
     def _close(self) -> None:
         if self._engine is not None:
@@ -342,39 +341,37 @@ class History:
     async def add(self, snapshot: Snapshot, *, now: datetime) -> None:
         """Keep what is new in a snapshot; once an hour, what is old is deleted."""
         at = int(now.timestamp())
-        self._seen |= await self.run(lambda connection: self._add(connection, snapshot, at=at))
+        self._seen |= await self.run(lambda tx: self._add(tx, snapshot, at=at))
         if self._thinned_at is None or not timedelta() <= now - self._thinned_at < THIN_EVERY:
             # Before it is done: where it fails, the next hour tries again, and not each poll.
             self._thinned_at = now
             for statement in await self.run(lambda c: list(thinning(c, now=now)), reads=True):
                 await self.run(lambda c, statement=statement: c.execute(statement))  # type: ignore[misc]
 
-    def _add(
-        self, connection: sa.Connection, snapshot: Snapshot, *, at: int
-    ) -> Mapping[tuple[str, str], datetime]:
+    def _add(self, tx: Transaction, snapshot: Snapshot, *, at: int) -> Mapping[tuple[str, str], datetime]:
         """Write what is new; returns when its parts were read."""
-        keep(connection, snapshot, at=at)
+        keep(tx, snapshot, at=at)
         read_at = _read_at(snapshot)
         fresh = {part for part, when in read_at.items() if self._seen.get(part) != when}
         if not fresh:
             return read_at
         workspace = snapshot.workspace
-        cover(connection, workspace, at=at)
+        cover(tx, workspace, at=at)
         inboxes = snapshot.inboxes.value or () if (workspace, "inboxes") in fresh else ()
         sequences = snapshot.sequences.value or () if (workspace, "sequences") in fresh else ()
         words = {("sequence", sequence.id, "status"): sequence.status or "unknown" for sequence in sequences}
         for inbox in inboxes:
             words["inbox", inbox.email, "status"] = inbox.status or "unknown"
             words["inbox", inbox.email, "health"] = by_score(inbox.health_score, self._thresholds)[1]
-        write_scores(connection, workspace, inboxes, at=at)
+        write_scores(tx, workspace, inboxes, at=at)
         labels = {sequence.id: sequence.label for sequence in sequences}
-        write_words(connection, workspace, words, labels=labels, at=at)
+        write_words(tx, workspace, words, labels=labels, at=at)
         return read_at
 
     @_reading
     def health(
         self,
-        connection: sa.Connection,
+        tx: Transaction,
         workspace: str,
         *,
         kind: str,
@@ -388,15 +385,15 @@ class History:
         It is empty where nothing is known.
         """
         which = _series_of(workspace, kind) & (series.c.key == key)
-        held = connection.execute(_held(which, start)).all()
+        held = tx.execute(_held(which, start)).all()
         first = [Sample(at=start, value=value) for _key, value in held]
-        moved = connection.execute(_moved(which, start, end, points))
+        moved = tx.execute(_moved(which, start, end, points))
         later = [Sample(at=moment(at), value=value) for _key, at, value in moved]
         return (*first, *later)
 
     @_reading
     def sparklines(
-        self, connection: sa.Connection, workspace: str, *, start: datetime, end: datetime, points: int
+        self, tx: Transaction, workspace: str, *, start: datetime, end: datetime, points: int
     ) -> Mapping[str, tuple[float, ...]]:
         """The health of every inbox at evenly spaced times, by address.
 
@@ -413,29 +410,25 @@ class History:
                 values[first:] = [once.setdefault(row.value, row.value)] * (points - first)
             return tuple(value for value in values if value is not None)
 
-        held = {
-            row.key: once.setdefault(row.value, row.value) for row in connection.execute(_held(which, start))
-        }
-        moved = connection.execute(_moved(which, start, end, points))
+        held = {row.key: once.setdefault(row.value, row.value) for row in tx.execute(_held(which, start))}
+        moved = tx.execute(_moved(which, start, end, points))
         courses = {
             intern(key): course(held.pop(key, None), rows) for key, rows in groupby(moved, key=itemgetter(0))
         }
         return courses | {intern(key): course(value, ()) for key, value in held.items()}
 
     @_reading
-    def domains_known_from(
-        self, connection: sa.Connection, workspace: str, *, end: datetime
-    ) -> Mapping[str, datetime]:
+    def domains_known_from(self, tx: Transaction, workspace: str, *, end: datetime) -> Mapping[str, datetime]:
         """The first sample of every domain that was seen until then."""
         joined = sa.join(samples, series, samples.c.series_id == series.c.id)
         first = sa.select(series.c.key, sa.func.min(samples.c.at)).select_from(joined)
         chosen = first.where(_series_of(workspace, "domain"), samples.c.at <= int(end.timestamp()))
-        return {key: moment(at) for key, at in connection.execute(chosen.group_by(series.c.key))}
+        return {key: moment(at) for key, at in tx.execute(chosen.group_by(series.c.key))}
 
     @_reading
     def transitions(
         self,
-        connection: sa.Connection,
+        tx: Transaction,
         /,
         workspace: str,
         *,
@@ -450,24 +443,24 @@ class History:
         which += [c.at >= int(start.timestamp())] if start is not None else []
         which += [c.at <= int(end.timestamp())] if end is not None else []
         columns = sa.select(*(c[field.name] for field in fields(Transition))).where(*which)
-        rows = connection.execute(columns.order_by(c.at.desc(), c.id.desc()).limit(limit))
+        rows = tx.execute(columns.order_by(c.at.desc(), c.id.desc()).limit(limit))
         return tuple(Transition(**{**row._asdict(), "at": moment(row.at)}) for row in rows)
 
     @_reading
     def snapshot_times(
-        self, connection: sa.Connection, workspace: str, *, start: datetime, end: datetime
+        self, tx: Transaction, workspace: str, *, start: datetime, end: datetime
     ) -> tuple[datetime, ...]:
         """The times of the snapshots that were kept, the oldest first."""
         c = snapshots.c
         span = c.at.between(int(start.timestamp()), int(end.timestamp()))
         chosen = sa.select(c.at).where(c.workspace == workspace, span).order_by(c.at)
-        return tuple(map(moment, connection.scalars(chosen)))
+        return tuple(map(moment, tx.scalars(chosen)))
 
     @_reading
-    def snapshot_at(self, connection: sa.Connection, workspace: str, at: datetime) -> Snapshot | None:
+    def snapshot_at(self, tx: Transaction, workspace: str, at: datetime) -> Snapshot | None:
         """The last snapshot that was kept until then; None where there is none, or it can't be read."""
         wanted = {"workspace": workspace, "until": int(at.timestamp())}
-        body = connection.scalar(sa.text(LAST_BODY), wanted)
+        body = tx.scalar(sa.text(LAST_BODY), wanted)
         snapshot = decoded(body) if body is not None else None
         if snapshot:
             self._seen = _read_at(snapshot) | self._seen  # it was written when it was kept
@@ -475,19 +468,19 @@ class History:
 
     @_reading
     def covered(
-        self, connection: sa.Connection, workspace: str, *, end: datetime
+        self, tx: Transaction, workspace: str, *, end: datetime
     ) -> tuple[tuple[datetime, datetime], ...]:
         """The times in which the dashboard or bot was reading, oldest first; between them nothing is known."""
         c = covered.c
         chosen = sa.select(c.start, c.end).where(c.workspace == workspace, c.start <= int(end.timestamp()))
-        spans = connection.execute(chosen.order_by(c.start))
+        spans = tx.execute(chosen.order_by(c.start))
         return tuple((moment(start), moment(ended)) for start, ended in spans)
 
     @_reading
-    def problems(self, connection: sa.Connection, workspace: str) -> tuple[ProblemStart, ...]:
+    def problems(self, tx: Transaction, workspace: str) -> tuple[ProblemStart, ...]:
         """The problems at the last look of any process, each with its start."""
         c = problems.c
-        rows = connection.execute(sa.select(problems).where(c.workspace == workspace, c.gone_at.is_(None)))
+        rows = tx.execute(sa.select(problems).where(c.workspace == workspace, c.gone_at.is_(None)))
         return tuple(map(_start, rows))
 
     async def follow_problems(
@@ -512,7 +505,7 @@ def _read_at(snapshot: Snapshot) -> dict[tuple[str, str], datetime]:
 
 
 def _follow(
-    connection: sa.Connection,
+    tx: Transaction,
     workspace: str,
     present: Collection[ProblemStart],
     *,
@@ -520,7 +513,7 @@ def _follow(
     now: float,
 ) -> tuple[ProblemStart, ...]:
     c = problems.c
-    kept = {row.key: row for row in connection.execute(sa.select(problems).where(c.workspace == workspace))}
+    kept = {row.key: row for row in tx.execute(sa.select(problems).where(c.workspace == workspace))}
     starts, changed = [], []
     for problem in present:
         row = kept.pop(problem.key, None)
@@ -533,18 +526,14 @@ def _follow(
             start = problem if is_later else replace(problem, since=now, kind_since=now)
         starts.append(start)
         if row is None or start != _start(row) or row.gone_at is not None:
-            changed.append({"workspace": workspace, **asdict(start)})
+            changed.append({"workspace": workspace, "gone_at": None, **asdict(start)})
     gone = [
-        {"of": key}
-        for key, row in kept.items()
-        if row.gone_at is None and not (spared and key.startswith(spared))
+        key for key, row in kept.items() if row.gone_at is None and not (spared and key.startswith(spared))
     ]
-    which = (c.workspace == workspace) & (c.key == sa.bindparam("of"))
     if changed:
-        connection.execute(sa.delete(problems).where(which), [{"of": row["key"]} for row in changed])
-        connection.execute(sa.insert(problems), changed)
-    if gone:
-        connection.execute(sa.update(problems).where(which).values(gone_at=now), gone)
+        names = ("kind", "since", "kind_since", "is_older", "gone_at")
+        tx.execute(tx.upsert(problems, *names), changed)
+    tx.update(problems, (c.workspace == workspace) & c.key.in_(gone), gone_at=now)
     return tuple(starts)
 
 

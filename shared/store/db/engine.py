@@ -9,14 +9,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
-import importlib
 import os
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, cached_property, wraps
+from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -115,70 +114,7 @@ def _reason(error: Exception) -> str:
     return f"can't be used: {said}" if isinstance(error, sa.exc.OperationalError) else "can't be used"
 
 
-class Transaction:
-    """A connection within its transaction, and the time that its rows are stamped with."""
-
-    def __init__(self, connection: sa.Connection, clock: Callable[[sa.Connection], float]) -> None:
-        self.connection = connection
-        self.is_postgresql = connection.dialect.name == "postgresql"
-        # The own one alone: PostgreSQL's takes two megabytes, and the dashboard of a laptop needs none of them.
-        self.dialect: Any = importlib.import_module(f"sqlalchemy.dialects.{connection.dialect.name}")
-        self.execute, self.scalar, self.scalars = connection.execute, connection.scalar, connection.scalars
-        self._clock = clock
-
-    @cached_property
-    def now(self) -> float:
-        return self._clock(self.connection)
-
-    def find(self, table: sa.Table, *, locked: bool = False, **key: Any) -> Any:
-        """The row with this unique key, `locked` until the end of the transaction; None: there is none."""
-        query = sa.select(table).where(_named(table, tuple(key)))
-        return self.execute(query.with_for_update() if locked else query, key).one_or_none()
-
-    def has(self, which: sa.ColumnElement[bool]) -> bool:
-        """Return True if there are such rows."""
-        return bool(self.scalar(sa.select(sa.exists().where(which))))
-
-    def drop(self, table: sa.Table, **key: Any) -> bool:
-        """Delete the row with this key; returns whether there was one."""
-        return self.execute(sa.delete(table).where(_named(table, tuple(key))), key).rowcount > 0
-
-    def delete(self, table: sa.Table, which: sa.ColumnElement[bool]) -> int:
-        """Delete these rows; returns how many there were."""
-        return self.execute(sa.delete(table).where(which)).rowcount
-
-    def update(self, table: sa.Table, which: sa.ColumnElement[bool], **values: Any) -> int:
-        """Set columns of these rows; returns how many there were."""
-        return self.execute(sa.update(table).where(which).values(values)).rowcount
-
-    def prune(self, table: sa.Table, old: sa.ColumnElement[bool], *, most: int, by: Any = None) -> int:
-        """Delete some of the old rows, at most so many, those with the lowest `by`; returns how many."""
-        keys = list(table.primary_key.columns)
-        some = sa.select(*keys).where(old).order_by(by).limit(most)
-        return self.delete(table, sa.tuple_(*keys).in_(some))
-
-    def read(self, kind: Callable[..., T], query: sa.Select[Any], values: Any = None) -> list[T]:
-        """The rows of a query, each as an object whose fields are its columns."""
-        return [kind(**row._asdict()) for row in self.execute(query, values)]
-
-    def insert(self, table: sa.Table) -> Any:
-        return self.dialect.insert(table)
-
-    def insert_once(self, table: sa.Table) -> Any:
-        return self.insert(table).on_conflict_do_nothing()
-
-    def upsert(self, table: sa.Table, *names: str) -> Any:
-        """Insert a row, or set these columns of the one with the same primary key."""
-        new = self.insert(table)
-        keys, newest = table.primary_key.columns, {name: new.excluded[name] for name in names}
-        return new.on_conflict_do_update(index_elements=keys, set_=newest)
-
-
-@cache
-def _named(table: sa.Table, names: tuple[str, ...]) -> sa.ColumnElement[bool]:
-    return sa.and_(*(table.c[name] == sa.bindparam(name) for name in names))
-
-
+Transaction = database.Transaction
 Work = Callable[[Transaction], T]
 
 
