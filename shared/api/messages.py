@@ -67,10 +67,10 @@ class Reply:
     headers: Mapping[str, str]
     body: bytes = b""
 
-    def retry_after(self, *, default: float = 1.0) -> float:
-        """Seconds that `Retry-After` asks for; the default for what isn't a number."""
+    def retry_after(self) -> float:
+        """Seconds that `Retry-After` asks for; one for what isn't a number."""
         text = self.headers.get("retry-after", "").strip()
-        return float(text) if SECONDS.fullmatch(text) else default
+        return float(text) if SECONDS.fullmatch(text) else 1.0
 
 
 def read_date(text: str) -> datetime | None:

@@ -27,7 +27,7 @@ from shared.api.errors import (
     Unreadable,
 )
 from shared.api.models import NOTHING, Inbox, Lead, Page, Sequence, StatsRow
-from shared.api.pace import BudgetState, Priority
+from shared.api.pace import BudgetState
 from shared.api.pipeline import LARGE_LIST_ROWS, decode_in_thread
 from shared.api.words import GROUPINGS, Grouping
 from shared.domain.evidence import totals
@@ -301,9 +301,9 @@ LOOK_BACK = timedelta(days=365)
 SATURDAY = 5
 
 
-async def is_known_from(client: OutreachClient, first: date, *, priority: Priority = Priority.NORMAL) -> bool:
+async def is_known_from(client: OutreachClient, first: date) -> bool:
     """True if anything was sent by the first working day of a period, or in the year before. Raises `OutreachError`."""
-    rows = await client.stats(start=first - LOOK_BACK, end=first_working_day(first), priority=priority)
+    rows = await client.stats(start=first - LOOK_BACK, end=first_working_day(first))
     return bool(totals(rows).sends)
 
 

@@ -245,9 +245,9 @@ class Repository:
         self.database = database
 
 
-def portions(values: Sequence[T], size: int = AT_ONCE) -> Sequence[Sequence[T]]:
+def portions(values: Sequence[T]) -> Sequence[Sequence[T]]:
     """Cut what a statement names into parts: engines limit its length, and a running bot waits for each."""
-    return [values[at : at + size] for at in range(0, len(values), size)]
+    return [values[at : at + AT_ONCE] for at in range(0, len(values), AT_ONCE)]
 
 
 Method = Callable[Concatenate[R, Transaction, P], T]
