@@ -65,7 +65,7 @@ class FakeFeed(ServiceFeed):
     async def sent_today(self) -> Mapping[str, int | None]:
         return self._sends
 
-    async def recorded_marks(self, *, start: datetime, end: datetime) -> Many[Mark]:
+    async def recorded_marks(self, snapshot: Snapshot, *, start: datetime, end: datetime) -> Many[Mark]:
         return [mark for mark in self.marks if start <= mark.at <= end]
 
     async def domain_dns(self, domain: str) -> tuple[tuple[Fact, ...], tuple[str, ...]]:

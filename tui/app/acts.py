@@ -36,7 +36,6 @@ PAST = Card(
     tone=Tone.WARN,
     text=("You are viewing the past. Nothing was changed; press Esc to return to now.",),
 )
-NO_SERVICE = Card(title="Commands aren't available here", tone=Tone.WARN)
 NOTHING_CHOSEN = "Choose a sequence that is active or paused, or a domain."
 
 
@@ -127,8 +126,7 @@ class Acts:
 
     async def run(self, asked: Asked, state: WorkspaceState) -> Result | Question:
         """The one place where commands run: what changes something is refused while the past is shown."""
-        if state.pending_changes is None:
-            return Result(card=NO_SERVICE, problem="no service")
+        assert state.pending_changes, "a picture has no keys"
         if asked.changes and self.app.frame.is_past:
             return Result(card=PAST, problem="the past")
         self.app.running = asked.line

@@ -213,15 +213,13 @@ class DashboardApp(ErrorBoundary, App[int]):
         tick, state = message.tick, message.state or self.states[0]
         raised = state.take(tick, now=self.now())
         # With one workspace its name would only make every alarm longer.
-        prefix = state.workspace if len(self.states) > 1 else ""
-        if raised:
+        prefix = f"{state.workspace}: " if len(self.states) > 1 else ""
+        alarms = [prefix + alarm.told(self.now()) for alarm in raised]
+        if alarms:
             self.bell()
-            texts = [alarm.told(self.now(), workspace=prefix) for alarm in raised]
-            self._on_alarm(texts)
-            for text in texts:
-                self._notifier.tell(text)
-        for text in self._news[state.workspace].of(tick.snapshot):
-            self._notifier.tell(f"{prefix}: {text}" if prefix else text)
+            self._on_alarm(alarms)
+        for text in (*alarms, *(prefix + text for text in self._news[state.workspace].of(tick.snapshot))):
+            self._notifier.tell(text)
         if state.pending_changes and (refuted := state.pending_changes.confirm(tick.snapshot)):
             self.toast("\n".join(map(visible, refuted)), severity="error")
         self.hand_frame()
@@ -360,7 +358,7 @@ class DashboardApp(ErrorBoundary, App[int]):
             return
         start = end - span
         fresh = frame.is_past or frame.freshness("inboxes") < Freshness.LATE
-        recorded = await state.feed.recorded_marks(start=start, end=end) if state.feed else ()
+        recorded = await state.feed.recorded_marks(board.snapshot, start=start, end=end) if state.feed else ()
         incident = await state.history.incident(
             inboxes, recorded, start=start, end=end, fresh=fresh, thresholds=board.thresholds
         )

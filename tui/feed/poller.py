@@ -96,8 +96,6 @@ class Poller:
         """Sources that were tried since the start; a snapshot without one of them is half of another time."""
         self._saver: asyncio.Task[None] | None = None
         self._beats = 0
-        self._held: tuple[frozenset[tuple[str, str]], bool] | None = None
-        """The troubles for which the history was last asked."""
         self._has_looked = False
         """The domains were seen before: only then is what is wrong now known to be new."""
         self._problems: tuple[ProblemStart, ...] = ()
@@ -132,8 +130,7 @@ class Poller:
         """Show what the bot recorded: `replies`, `pauses` and `firings` of the snapshot, and why domains are paused."""
         snapshot = replace(self.snapshot, **parts)
         if domain_facts is not None and domain_facts != self._domain_facts:
-            # The records date the paused domains: the history is asked again.
-            self._domain_facts, self._held = domain_facts, None
+            self._domain_facts = domain_facts
         elif snapshot == self.snapshot:
             return
         self.snapshot = snapshot
@@ -260,30 +257,26 @@ class Poller:
             for condition in tick.board.conditions
             if condition.is_of_domain or condition.key == SERVICE
         ]
-        held = (frozenset((condition.key, condition.kind) for condition in present), is_read)
-        if held != self._held:
-            self.troubled_domains = frozenset(
-                condition.where for condition in present if condition.is_of_domain
+        self.troubled_domains = frozenset(condition.where for condition in present if condition.is_of_domain)
+        now = self._now()
+        starts = [
+            start_of(
+                condition,
+                now=now,
+                first_look=not self._has_looked,
+                changes=self._past.changes,
+                recorded=self._domain_facts.pauses,
             )
-            now = self._now()
-            starts = [
-                start_of(
-                    condition,
-                    now=now,
-                    first_look=not self._has_looked,
-                    changes=self._past.changes,
-                    recorded=self._domain_facts.pauses,
-                )
-                for condition in present
-            ]
-            spared = "" if is_read else OF_DOMAINS
-            following = self._history.follow_problems(starts, spared=spared, now=now)
-            # Without an answer in time the board goes out with the starts of before, and the next one asks again.
-            with contextlib.suppress(TimeoutError):
-                problems = await asyncio.wait_for(following, SAVE_WAIT)
-                if problems is not None:
-                    self._held, self._problems = held, problems
-                    self._has_looked = self._has_looked or is_read
+            for condition in present
+        ]
+        spared = "" if is_read else OF_DOMAINS
+        following = self._history.follow_problems(starts, spared=spared, now=now)
+        # Without an answer in time the board goes out with the starts of before, and the next one asks again.
+        with contextlib.suppress(TimeoutError):
+            problems = await asyncio.wait_for(following, SAVE_WAIT)
+            if problems is not None:
+                self._problems = problems
+                self._has_looked = self._has_looked or is_read
         return replace(tick, board=with_starts(tick.board, self._problems))
 
     async def _keep(self, snapshot: Snapshot, history: HistoryAccess) -> None:

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import getpass
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -146,11 +146,11 @@ class ServiceFeed:
                     logger.warning("sends by inbox: %s", error)
             return self._sent
 
-    async def recorded_marks(self, *, start: datetime, end: datetime) -> Sequence[Mark]:
+    async def recorded_marks(self, snapshot: Snapshot, *, start: datetime, end: datetime) -> Sequence[Mark]:
         """Read the marks of lanes that the bot recorded; nothing where its database isn't shared, or doesn't answer."""
-        if self._records is None or self._poller is None:
+        if self._records is None:
             return ()
-        return await read_marks(self._records, self._poller.snapshot, start=start, end=end)
+        return await read_marks(self._records, snapshot, start=start, end=end)
 
     async def domain_dns(self, domain: str) -> tuple[tuple[Fact, ...], tuple[str, ...]]:
         """The DNS of a domain as the bot found it, and what to do; nothing where it isn't checked, or not shared."""
@@ -170,8 +170,7 @@ class ServiceFeed:
         """Read the bot's records of domains in the last 30 days; without those that can't be read."""
         if self._records is None:
             return {}
-        chosen = domains[:MOST_TROUBLED]
-        return await read_pasts(self._records, self._place.name, chosen, now=self._now())
+        return await read_pasts(self._records, self._place.name, domains, now=self._now())
 
     # -- opening and reading on --------------------------------------------------------------------------
 
@@ -254,7 +253,7 @@ class ServiceFeed:
             )
             poller.note(pauses=tuple(pauses))
         # Only of domains that are in trouble now: those that are well again are forgotten.
-        troubled = sorted(poller.troubled_domains)[:MOST_TROUBLED]
+        troubled = sorted(poller.troubled_domains)
         pasts = await read_pasts(records, workspace, troubled, now=now)
         broken = await _or(records.domains.broken(workspace), None)
         poller.note(domain_facts=DomainFacts(pasts=pasts, broken=broken or {}))
@@ -287,11 +286,11 @@ async def read_marks(
 
 
 async def read_pasts(
-    records: Records, workspace: str, domains: Iterable[str], *, now: datetime
+    records: Records, workspace: str, domains: Sequence[str], *, now: datetime
 ) -> Mapping[str, DomainPast]:
     """Read the bot's records of domains in the last 30 days; without those whose records can't be read now."""
     pasts: dict[str, DomainPast] = {}
-    for domain in domains:
+    for domain in domains[:MOST_TROUBLED]:
         past = await _or(records.domain_past(workspace, domain, now - LOOKED_BACK), None)
         if past is None:  # its database doesn't answer: asking for each domain would take as many timeouts
             break

@@ -57,10 +57,9 @@ class Alarm:
     def is_new(self) -> bool:
         return self.acknowledged_at is None
 
-    def told(self, now: datetime, *, workspace: str = "") -> str:
+    def told(self, now: datetime) -> str:
         """`useacme.example paused, 7 inboxes not sending since 04:12`."""
-        whose = f"{workspace}:" if workspace else ""
-        what = " ".join(filter(None, (whose, self.where, self.condition.text)))
+        what = f"{self.where} {self.condition.text}".strip()
         since = since_words(self.condition, now=now)
         if self.recovered_at:
             return visible(f"Recovered at {clock(self.recovered_at, now=now)}, started {since}: {what}")

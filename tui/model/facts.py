@@ -52,18 +52,14 @@ class Read:
     sent_today: int | None = None
 
 
-def fact(label: str, value: str, tone: Tone = Tone.INFO) -> Fact:
-    return Fact(label=label, value=value, tone=tone)
-
-
 def service_facts(service: Condition, *, frame: Frame) -> tuple[Fact, ...]:
     """Say why nothing can be read, and what to do."""
     cure = CURES.get(service.kind, "`outreach doctor` in a shell checks what fails.")
     errors = [stamp.reading.error for stamp in frame.board.stamps.values() if stamp.reading.error]
     return (
-        fact("Service", f"{service.text} {frame.lasting(service)}", Tone.BAD),
-        *(fact("Error", error) for error in errors[:1]),
-        fact("Do", cure),
+        Fact("Service", f"{service.text} {frame.lasting(service)}", tone=Tone.BAD),
+        *(Fact("Error", error) for error in errors[:1]),
+        Fact("Do", cure),
     )
 
 
@@ -72,21 +68,21 @@ def domain_card(frame: Frame, line: DomainLine, read: Read, *, is_brief: bool = 
     past = read.past or frame.board.domain_facts.pasts.get(line.key)
     condition = frame.conditions.get(line.key)
     since = frame.lasting(condition) if condition else ""
-    facts = [fact("State", " ".join(filter(None, (line.state, since))), line.tone)]
+    facts = [Fact("State", " ".join(filter(None, (line.state, since))), tone=line.tone)]
     if line.tone is not Tone.GOOD:
-        facts.append(fact("Why", line.cause))
+        facts.append(Fact("Why", line.cause))
     if past and past.known_from:
-        facts.append(fact("Bounces", _bounces(frame, line.key, past, since=past.known_from)))
+        facts.append(Fact("Bounces", _bounces(frame, line.key, past, since=past.known_from)))
     facts += [fact for fact in read.dns if not is_brief or fact.tone not in {Tone.GOOD, Tone.INFO}]
     if past and past.known_from:
-        facts.append(fact("Sequences", _sequences(frame, past, since=past.known_from)))
+        facts.append(Fact("Sequences", _sequences(frame, past, since=past.known_from)))
     elif condition and not frame.is_past:  # how many they were then isn't known
-        facts.append(fact("Bounces", NO_RECORDS))
+        facts.append(Fact("Bounces", NO_RECORDS))
     if condition:
         given = past or DomainPast()
         what = advice(given.reason, bounced=given.bounced, left=given.opted_out)
-        facts.append(fact("Do", what[0].upper() + what[1:]))
-    facts += [fact("Next", step) for step in read.advice]
+        facts.append(Fact("Do", what[0].upper() + what[1:]))
+    facts += [Fact("Next", step) for step in read.advice]
     if not is_brief:
         facts += _before(past, now=frame.now)
         facts += _whole_domain(frame, line)
@@ -122,9 +118,9 @@ def _whole_domain(frame: Frame, line: DomainLine) -> tuple[Fact, ...]:
     stood = ((kind, getattr(domain, kind)) for kind in health.KINDS)
     sent = evidence.totals(inbox.stats for inbox in inboxes if inbox.stats)
     return (
-        fact("Inboxes", ", ".join(f"{n:,} {kind.replace('_', ' ')}" for kind, n in stood if n)),
-        fact("Lowest health", _score(domain.lowest), line.tone),
-        fact("Daily limit", show_count(evidence.total([inbox.inbox.daily_limit for inbox in inboxes]))),
+        Fact("Inboxes", ", ".join(f"{n:,} {kind.replace('_', ' ')}" for kind, n in stood if n)),
+        Fact("Lowest health", _score(domain.lowest), tone=line.tone),
+        Fact("Daily limit", show_count(evidence.total([inbox.inbox.daily_limit for inbox in inboxes]))),
         *_counts(sent if any(inbox.stats for inbox in inboxes) else None),
     )
 
@@ -138,7 +134,7 @@ def _before(past: DomainPast | None, *, now: datetime) -> tuple[Fact, ...]:
         lasted = show_span(pause.recovered_at - pause.at)
         reason = f": {pause.reason}" if pause.reason else ""
         pauses.append(f"paused {clock(pause.at, now=now)} for {lasted}{reason}")
-    return (fact("Before", "; ".join(pauses)),) if pauses else ()
+    return (Fact("Before", "; ".join(pauses)),) if pauses else ()
 
 
 def inbox_card(frame: Frame, email: str, read: Read) -> Card | None:
@@ -149,10 +145,10 @@ def inbox_card(frame: Frame, email: str, read: Read) -> Card | None:
     domain = frame.domain(inbox.domain)
     about = (f"{domain.key}: {domain.state}{f', {domain.cause}' if domain.cause else ''}.",) if domain else ()
     facts = (
-        fact("Verdict", line.verdict.word, line.tone),
-        fact("Health", _score(inbox.health_score), line.tone),
-        fact("Status", inbox.status or "unknown"),
-        fact("Daily limit", show_count(inbox.daily_limit)),
+        Fact("Verdict", line.verdict.word, tone=line.tone),
+        Fact("Health", _score(inbox.health_score), tone=line.tone),
+        Fact("Status", inbox.status or "unknown"),
+        Fact("Daily limit", show_count(inbox.daily_limit)),
         *_today(read.sent_today, inbox.daily_limit),
         *_counts(line.stats),
     )
@@ -169,16 +165,16 @@ def _today(sent: int | None, limit: int | None) -> tuple[Fact, ...]:
     is_reached = limit is not None and sent >= limit
     of = f" of {limit:,}" if limit is not None else ""
     tone = Tone.WARN if is_reached else Tone.INFO
-    return (fact("Sent today", f"{sent:,}{of}{': limit reached' if is_reached else ''}", tone),)
+    return (Fact("Sent today", f"{sent:,}{of}{': limit reached' if is_reached else ''}", tone=tone),)
 
 
 def sequence_card(frame: Frame, line: SequenceLine) -> Card:
     pause = line.pause
     paused = {"Paused until": day_and_time(moment(pause.until)), "Paused by": pause.by} if pause else {}
     facts = (
-        fact("Status", line.pending or line.sequence.status or "unknown", line.tone),
-        *(fact(label, value) for label, value in paused.items() if value),
-        fact("Steps", show_count(line.sequence.steps)),
+        Fact("Status", line.pending or line.sequence.status or "unknown", tone=line.tone),
+        *(Fact(label, value) for label, value in paused.items() if value),
+        Fact("Steps", show_count(line.sequence.steps)),
         *_counts(line.stats),
     )
     seen = lately(frame.changes, line.key, title=line.sequence.label)
@@ -204,10 +200,10 @@ def _counts(stats: StatsRow | None) -> tuple[Fact, ...]:
     """The four counts of 30 days, with their share of the sends."""
     if stats is None:
         return ()
-    facts = [fact("Sent, 30 days", show_count(stats.sends))]
+    facts = [Fact("Sent, 30 days", show_count(stats.sends))]
     for label, name in [*LABELS.items()][1:]:
         value = getattr(stats, name)
         share = evidence.share(value, stats.sends)
         rate = "" if share is None else f"  ({evidence.show(value, stats.sends)})"
-        facts.append(fact(label, show_count(value) + rate))
+        facts.append(Fact(label, show_count(value) + rate))
     return tuple(facts)
