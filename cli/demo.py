@@ -108,10 +108,6 @@ async def _show(installation: Installation, verifier: Verifier) -> None:
 
     sentences = asyncio.Queue[str]()
 
-    async def tips() -> AsyncIterator[str]:
-        while True:
-            yield await sentences.get()
-
     async with _beside(verifier.watch(lambda _text: None), Story(installation, sentences.put_nowait).play()):
         await run_dashboard(
             lambda: settings.load(environ=installation.environ),
@@ -119,7 +115,7 @@ async def _show(installation: Installation, verifier: Verifier) -> None:
             open_replies=open_replies,
             environ=installation.environ,
             notice=f"Slack: {installation.announcement['slack_page']}",
-            tips=tips(),
+            tips=sentences,
         )
 
 

@@ -59,8 +59,8 @@ class Screen:
 
     @property
     def notified(self) -> list[str]:
-        """The bells, and the sequences with which the terminal was asked to notify the desktop."""
-        return [text for text in self._written if text == "\a" or "\x1b]9;" in text]
+        """The bells, and the sequences with which the terminal was asked to notify the desktop or to copy."""
+        return [text for text in self._written if text == "\a" or text.startswith(("\x1b]9;", "\x1b]52;"))]
 
     @property
     def text(self) -> str:
@@ -164,7 +164,7 @@ class Screen:
         """The screen with its inks, once keys, commands and readings are through and two looks show the same."""
         app, before = self._pilot.app, ""
         # The other workers read on and on: the queue of replies, and who may do what with them.
-        endless = {"replies", "permission"}
+        endless = {"replies", "permission", "tips"}
         with app._context():  # a pause draws what is due
             while True:
                 await self._pilot.pause(0.02)
@@ -232,6 +232,7 @@ async def open_screen(
     wall: bool = False,
     is_viewer: bool = False,
     notices_clock: bool = True,
+    tip: str = "",
 ) -> AsyncIterator[Screen]:
     """A dashboard of the account with more settings; `bot` are those of the bot whose database it shares, if any.
 
@@ -270,14 +271,18 @@ async def open_screen(
         patched.setattr("tui.feed.poller.CLOCK_STEP_SECONDS", math.inf)
     load = partial(shared_settings.load, environ=environ)
     replies = open_replies if bot else None
+    tips = asyncio.Queue[str]()
     dashboard = run.run_dashboard(
         load,
+        tips=tips,
         environ=environ,
         open_records=open_records,
         open_replies=replies,
         wall=wall,
         is_viewer=is_viewer,
     )
+    if tip:
+        tips.put_nowait(tip)
     running = asyncio.create_task(dashboard)
     try:
         either: tuple[asyncio.Future[Any], ...] = (running, opened)

@@ -185,9 +185,13 @@ async def test_export_writes_the_list_without_formulas(
         await screen.until("HYPERLINK")
         exports = tmp_path / "exports"
         exports.touch()
-        for said in ("Export failed: File exists", "Exported 3 files to"):
+        for typed, said in (
+            ("export", "Export failed: File exists"),
+            ("export", "Exported 3 files to"),
+            ("copy", "Copied: sq_1"),
+        ):
             await screen.press("colon")
-            await screen.type("export")
+            await screen.type(typed)
             await screen.press("enter")
             await screen.until(said)
             if exports.is_file():
@@ -195,6 +199,7 @@ async def test_export_writes_the_list_without_formulas(
         files = {one.name.rpartition("-")[2]: one for one in exports.iterdir()}
         assert {one.stat().st_mode & 0o077 for one in files.values()} == {0}
         (table,) = [one for one in files.values() if one.suffix == ".csv"]
+        assert screen.notified == ["\x1b]52;c;c3FfMQ==\a"]
         head, line = table.read_text().splitlines()
         assert head.startswith("Status,Sequence")
         assert "'=HYPERLINK(1)" in line

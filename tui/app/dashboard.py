@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
@@ -103,7 +104,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         notifier: TerminalNotifier | None = None,
         driver_class: type[Driver] | None = None,
         notice: str = "",
-        tips: AsyncIterator[str] | None = None,
+        tips: asyncio.Queue[str] | None = None,
     ) -> None:
         super().__init__(driver_class)
         self.now = now
@@ -151,11 +152,11 @@ class DashboardApp(ErrorBoundary, App[int]):
             # Each has a budget of its own, but they share this machine.
             self.set_timer(number * STAGGER, partial(self._start, state))
         if self._tips:
-            self.run_worker(self._show_tips(self._tips))
+            self.run_worker(self._show_tips(self._tips), group="tips")
 
-    async def _show_tips(self, tips: AsyncIterator[str]) -> None:
-        async for tip in tips:
-            self.toast(tip)
+    async def _show_tips(self, tips: asyncio.Queue[str]) -> None:
+        while True:
+            self.toast(await tips.get())
 
     def _start(self, state: WorkspaceState) -> None:
         if state.feed:
@@ -270,7 +271,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         if name == "incidents":
             from tui.screens.incidents import IncidentsPage, range_for
 
-            starts = (alarm.condition.began for alarm in self.state.alarms if alarm.is_on)
+            starts = (alarm.condition.began for alarm in self.state.alarms)
             return IncidentsPage(span=range_for(min(filter(None, starts), default=None), now=self.frame.now))
         if name == "wall":
             from tui.screens.wall import WallPage
@@ -373,7 +374,7 @@ class DashboardApp(ErrorBoundary, App[int]):
             self._own_error, self._notice = None, ""
             self._seen_notice = state.history.notice if state.history else ""
         else:
-            has_own = any(alarm.where == where for alarm in state.alarms if alarm.is_on)
+            has_own = any(alarm.where == where for alarm in state.alarms)
             state.acknowledge(where if has_own else None, now=self.now())
         self.hand_frame()
 
@@ -434,7 +435,7 @@ class DashboardApp(ErrorBoundary, App[int]):
             return
         was_live, self._replay = self._replay is None, replay
         changes = tuple(change for change in state.changes if change.at <= replay.at)
-        active = sum(alarm.is_on for state in self.states for alarm in state.alarms)
+        active = sum(len(state.alarms) for state in self.states)
         mode = replay.words(now) + (f" · now: {show_number(active, 'alarm')}" if active else "")
         self.frame = Frame(
             board=board, now=replay.at, changes=changes, is_past=True, mode=mode, only_reads=True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from shared.settings import Settings
@@ -48,13 +48,13 @@ async def run_dashboard(
     environ: Mapping[str, str] = os.environ,
     wall: bool = False,
     notice: str = "",
-    tips: AsyncIterator[str] | None = None,
+    tips: asyncio.Queue[str] | None = None,
     is_viewer: bool = False,
     workspace: str | None = None,
 ) -> int:
     """Show the dashboard until it is closed or its terminal is gone; returns the exit code.
 
-    `tips` come up on the page one after another, as they are said.
+    `tips` come up on the page one after another.
     A viewer in a browser only reads, has no replies, and leaves notifications, the alarm command and systemd to other dashboards.
     Raises what `load` raises.
     """

@@ -45,8 +45,6 @@ class WorkspaceState:
     """The present was compared with something before: only what is new since then is raised."""
     _recalled_at: datetime | None = None
     _frame: Frame | None = None
-    _acknowledged: list[frozenset[str]] = field(default_factory=list)
-    """Keys that were acknowledged together, the last at the end: it can be taken back."""
 
     def take(self, tick: Tick, *, now: datetime) -> tuple[Alarm, ...]:
         """Hold another tick; the alarms that it raises."""
@@ -73,18 +71,13 @@ class WorkspaceState:
     def acknowledge(self, where: str | None, *, now: datetime) -> None:
         """Acknowledge the alarm about something, or all; where none is new, take the last time back."""
         about = [alarm for alarm in self.alarms if where is None or alarm.where == where]
-        if new := frozenset(alarm.key for alarm in about if alarm.is_new):
-            present = {alarm.key for alarm in self.alarms}
-            self._acknowledged = [*(keys for keys in self._acknowledged if keys & present), new]
+        if new := {alarm.key for alarm in about if alarm.is_new}:
             self.alarms = acknowledged(self.alarms, new, at=now)
             return
-        keys = frozenset(alarm.key for alarm in about)
-        last = next(
-            (together for together in reversed(self._acknowledged) if together & keys), frozenset[str]()
-        )
-        if last:
-            self._acknowledged.remove(last)
-            self.alarms = acknowledged(self.alarms, last, at=None)
+        # What was acknowledged together has the same time.
+        last = max((alarm.acknowledged_at for alarm in about if alarm.acknowledged_at), default=None)
+        together = {alarm.key for alarm in self.alarms if alarm.acknowledged_at == last}
+        self.alarms = acknowledged(self.alarms, together, at=None)
 
     def frame(self, *, now: datetime, notices: Sequence[str] = (), mode: str = "") -> Frame:
         """The workspace as it is now."""

@@ -1,4 +1,4 @@
-"""The life of alarms: raised, changed, acknowledged, recovered. Pure.
+"""The life of alarms: raised, changed, acknowledged, gone. Pure.
 
 An alarm follows a condition while it holds. An acknowledged alarm returns when it gets worse.
 """
@@ -20,12 +20,8 @@ from tui.theme.words import clock
 
 SETTLES = timedelta(seconds=30)
 """A condition that comes back within this time was never gone."""
-KEPT = timedelta(hours=24)
-"""An alarm that has recovered and was acknowledged is listed for so long."""
 FRESH = timedelta(minutes=5)
 """A guardrail that fired longer ago is shown but raises no alarm: the bot has reported it."""
-MOST = 100
-"""Recovered alarms that are kept; what is wrong now is never forgotten, or it would be raised again."""
 
 
 @frozen
@@ -33,13 +29,11 @@ class Alarm:
     """One alarm of a workspace: its condition as it is now, and what has become of it."""
 
     condition: Condition
-    """With its start; once it has recovered, the worst that it has been."""
+    """With its start."""
     absent_since: datetime | None = None
-    recovered_at: datetime | None = None
     acknowledged_at: datetime | None = None
     seen_extent: int = 0
     """The most inboxes that it has concerned so far."""
-    worst: Condition
 
     @property
     def key(self) -> str:
@@ -50,10 +44,6 @@ class Alarm:
         return self.condition.where
 
     @property
-    def is_on(self) -> bool:
-        return self.recovered_at is None
-
-    @property
     def is_new(self) -> bool:
         return self.acknowledged_at is None
 
@@ -61,8 +51,6 @@ class Alarm:
         """`useacme.example paused, 7 inboxes not sending since 04:12`."""
         what = f"{self.where} {self.condition.text}".strip()
         since = since_words(self.condition, now=now)
-        if self.recovered_at:
-            return visible(f"Recovered at {clock(self.recovered_at, now=now)}, started {since}: {what}")
         gone = f", gone since {clock(self.absent_since, now=now)}" if self.absent_since else ""
         return visible(f"{what} since {since}{gone}")
 
@@ -102,25 +90,26 @@ def update(
     kept, raised = [], []
     for key, seen in present.items():
         before = others.pop(key, None)
-        ongoing = before if before and before.is_on and not _is_gone(before, now=now) else None
-        condition = _with_start(seen, ongoing, now=now, first_look=first_look, changes=changes)
-        if ongoing:
-            alarm = _followed(ongoing, condition)
+        if before and _is_gone(before, now=now):
+            before = None
+        condition = _with_start(seen, before, now=now, first_look=first_look, changes=changes)
+        if before:
+            alarm = _followed(before, condition)
         else:
-            alarm = Alarm(condition=condition, seen_extent=condition.extent, worst=condition)
+            alarm = Alarm(condition=condition, seen_extent=condition.extent)
         kept.append(alarm)
         is_old = condition.kind == GUARDRAIL and now - (condition.began or now) > FRESH
-        if alarm.is_new and not first_look and not is_old and (before is None or not before.is_new):
+        was_new = before is not None and before.is_new
+        if alarm.is_new and not was_new and not first_look and not is_old:
             raised.append(alarm)
     for alarm in others.values():
-        is_read = domains_read or not alarm.condition.is_of_domain
-        kept.append(_absent(alarm, now=now) if is_read else alarm)
-    on = [alarm for alarm in kept if alarm.is_on]
-    over = [
-        alarm for alarm in kept if alarm.recovered_at and (alarm.is_new or now - alarm.recovered_at <= KEPT)
-    ]
-    # The newest first: what is absent stands behind what was there at a later look.
-    return Update((*on, *over[:MOST]), tuple(raised))
+        if alarm.condition.is_of_domain and not domains_read:
+            kept.append(alarm)
+            continue
+        absent = replace(alarm, absent_since=alarm.absent_since or now)
+        if not _is_gone(absent, now=now):
+            kept.append(absent)
+    return Update(tuple(kept), tuple(raised))
 
 
 def acknowledged(alarms: Sequence[Alarm], keys: Collection[str], *, at: datetime | None) -> tuple[Alarm, ...]:
@@ -155,15 +144,9 @@ def _followed(before: Alarm, condition: Condition) -> Alarm:
         before,
         condition=condition,
         seen_extent=max(before.seen_extent, condition.extent),
-        worst=max(before.worst, condition, key=_gravity),
         absent_since=None,
         acknowledged_at=None if is_more else before.acknowledged_at,
     )
-
-
-def _gravity(condition: Condition) -> tuple[int, int]:
-    kind = condition.kind
-    return DOMAIN_KINDS.index(kind) if kind in DOMAIN_KINDS else 0, condition.extent
 
 
 def _is_worse(before: str, after: str) -> bool:
@@ -208,15 +191,3 @@ def start_of(
 def _is_gone(alarm: Alarm, *, now: datetime) -> bool:
     """True where its condition has been away for longer than a flicker, at this look or between two."""
     return alarm.absent_since is not None and now - alarm.absent_since >= SETTLES
-
-
-def _absent(alarm: Alarm, *, now: datetime) -> Alarm:
-    """Recovered once its condition has been gone for a while, as of the beginning of that while."""
-    if not alarm.is_on:
-        return alarm
-    alarm = replace(alarm, absent_since=alarm.absent_since or now)
-    if not _is_gone(alarm, now=now):
-        return alarm
-    began = alarm.condition.began
-    worst = replace(alarm.worst, since=began, began=began, is_older=alarm.condition.is_older)
-    return replace(alarm, condition=worst, recovered_at=alarm.absent_since)

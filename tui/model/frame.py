@@ -149,12 +149,12 @@ class Frame:
 
     @cached_property
     def alarms_on(self) -> Mapping[str, Alarm]:
-        """Alarms that are on, by their key: a domain may have one of its own and those of guardrails."""
-        return {alarm.key: alarm for alarm in self.alarms if alarm.is_on}
+        """Alarms by their key: a domain may have one of its own and those of guardrails."""
+        return {alarm.key: alarm for alarm in self.alarms}
 
     @property
     def new_alarms(self) -> int:
-        return sum(alarm.is_on and alarm.is_new for alarm in self.alarms)
+        return sum(alarm.is_new for alarm in self.alarms)
 
     def since_of(self, condition: Condition | None) -> str:
         """`14:18`, `before 14:16`, or nothing where the start is unknown."""

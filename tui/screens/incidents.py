@@ -1,4 +1,4 @@
-"""The page of incidents: a lane for each domain, the chosen one in words, and the alarms of the last day."""
+"""The page of incidents: a lane for each domain, the chosen one in words, and its alarms."""
 
 from __future__ import annotations
 
@@ -78,10 +78,10 @@ class IncidentsPage(Page):
         lines = []
         for alarm in frame.alarms:
             if alarm.where == domain:
-                tone, at = Tone.BAD if alarm.is_on else Tone.GOOD, alarm.acknowledged_at
+                at = alarm.acknowledged_at
                 seen = f"{SEEN} acknowledged {clock(at, now=frame.now)}" if at else "not acknowledged"
                 text = alarm.told(frame.now).removeprefix(f"{domain} ")
-                lines.append(Words((sign_words(tone), (text, Ink.TEXT), (f"  {seen}", Ink.MUTED))))
+                lines.append(Words((sign_words(Tone.BAD), (text, Ink.TEXT), (f"  {seen}", Ink.MUTED))))
         return lines
 
     @on(ListTable.Picked)

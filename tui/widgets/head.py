@@ -104,7 +104,7 @@ def _alarm_hint(frame: Frame, key: str) -> list[Piece]:
     """The key that acknowledges what is new; once that is done, when it was."""
     if new := frame.new_alarms:
         return [(f"{show_number(new, 'alarm')}  {key}: acknowledge", Ink.TEXT)]
-    times = [alarm.acknowledged_at for alarm in frame.alarms if alarm.is_on and alarm.acknowledged_at]
+    times = [alarm.acknowledged_at for alarm in frame.alarms if alarm.acknowledged_at]
     if not times:
         return []
     return [(f"{SEEN} acknowledged {clock(max(times), now=frame.now)}", Ink.MUTED)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -12,9 +12,8 @@ import pytest
 
 from shared.api.models import Inbox
 from shared.domain.health import DEFAULT
-from shared.domain.snapshot import ProblemStart, Snapshot
 from shared.history.history import History
-from shared.records.records import HistoryUnavailable, Sample, Transition
+from shared.records.records import HistoryUnavailable, Transition
 from shared.storage.database import parse_url
 from tests.kit.snapshots import NOW, account, reading
 from tui.feed import history_access
@@ -54,54 +53,39 @@ async def test_starting_again_changes_nothing_and_what_another_saw_is_told_once(
             assert await history.keep(read, now=later) == ()
 
 
-class Asked(History):
-    """A history that notes what it is asked for, and has a chart as far back as `known`."""
+class Asked:
+    """A history that has these answers, or none, and notes how many hours back it is asked for how much."""
 
-    def __init__(self, known: timedelta) -> None:
-        self.known, self.asked = known, list[tuple[str, Any]]()
-        self.read: tuple[tuple[datetime, datetime], ...] = ()
-        self.moved: tuple[Transition, ...] = ()
-        self.notice = ""
+    notice = ""
 
-    async def snapshot_at(self, workspace: str, at: datetime) -> Snapshot | None:
-        return None
+    def __init__(self, **answers: Any) -> None:
+        self.answers, self.asked = answers, list[tuple[str, float, int]]()
 
-    async def sparklines(self, workspace: str, **about: Any) -> Mapping[str, tuple[float, ...]]:
-        span = about["end"] - about["start"]
-        self.asked.append((f"{span / timedelta(hours=1):g} h", about["points"]))
-        return {"ann": (1.0, 2.0, 3.0) if span <= self.known else (1.0, 2.0)}
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        async def answer(
+            *_: object, start: datetime = NOW, points: int = 0, limit: int = 0, **__: object
+        ) -> Any:
+            hours, found = (NOW - start) / HOUR, self.answers.get(name, {})
+            if points or limit:
+                self.asked.append((name, hours, points or limit))
+            if isinstance(found, Exception):
+                raise found
+            return found(hours) if callable(found) else found
 
-    async def transitions(self, workspace: str, **about: Any) -> tuple[Transition, ...]:
-        back = (NOW - about["start"]) / timedelta(hours=1)
-        self.asked.append((f"changes {back:g} h", about["limit"]))
-        return self.moved
+        return answer
 
-    async def problems(self, workspace: str) -> tuple[ProblemStart, ...]:
-        return ()
 
-    async def add(self, snapshot: Snapshot, *, now: datetime) -> None:
-        pass
-
-    async def health(self, workspace: str, **about: Any) -> tuple[Sample, ...]:
-        self.asked.append((about["kind"], about["points"]))
-        return ()
-
-    async def covered(self, workspace: str, **about: Any) -> tuple[tuple[datetime, datetime], ...]:
-        return self.read
-
-    async def domains_known_from(self, workspace: str, **about: Any) -> Mapping[str, datetime]:
-        return {"useacme.example": NOW - 9 * HOUR} if self.read else {}
+def access(store: Asked) -> HistoryAccess:
+    return HistoryAccess(store, workspace="acme")  # type: ignore[arg-type] # as much as is asked
 
 
 async def test_no_more_is_asked_of_the_history_than_is_shown() -> None:
-    store = Asked(known=timedelta(minutes=1))
-    history = HistoryAccess(store, workspace="acme")
+    chart, known = {"ann": (1.0, 2.0, 3.0)}, 1
+    store = Asked(sparklines=lambda hours: chart if hours < known else {"ann": (1.0, 2.0)})
+    history = access(store)
     assert (await history.recall(now=NOW)).trends == {}
-    assert store.asked == [("336 h", 10), ("24 h", 10), ("1 h", 10), ("changes 48 h", 100)]
-    store.known, store.asked = timedelta(hours=24), []
-    assert await history.trends(now=NOW) == {"ann": (1.0, 2.0, 3.0)}
-    assert store.asked == [("336 h", 10), ("24 h", 10)]
-    store.asked = []
+    known = 25
+    assert await history.trends(now=NOW) == chart
     await history.keep(account(), now=NOW)
     for points in (3, 8, 480, 481):
         about = PageRef(kind="domain", key="useacme.example")
@@ -109,50 +93,47 @@ async def test_no_more_is_asked_of_the_history_than_is_shown() -> None:
     day = {"start": NOW - timedelta(hours=24), "end": NOW}
     await history.incident(box(81.0), (), **day, fresh=True, thresholds=DEFAULT)
     assert store.asked == [
-        ("changes 0 h", 100),
-        *(("domain", points) for points in (8, 8, 480, 480)),
-        ("changes 24 h", 50_000),
-        ("changes 24 h", 2_000),
+        *(("sparklines", hours, 10) for hours in (336, 24, 1)),
+        ("transitions", 48, 100),
+        *(("sparklines", hours, 10) for hours in (336, 24)),
+        ("transitions", 0, 100),
+        *(("health", 336, points) for points in (8, 8, 480, 480)),
+        ("transitions", 24, 50_000),
+        ("transitions", 24, 2_000),
     ]
 
 
 async def test_lanes_go_up_to_a_reading_that_has_just_ended_and_no_further_back_than_changes_are_known(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    store = Asked(known=HOUR)
-    history = HistoryAccess(store, workspace="acme")
+    store = Asked(domains_known_from={"useacme.example": NOW - 9 * HOUR})
 
-    async def hours(*, fresh: bool = True) -> list[float]:
-        """The ends of segments, and the beginning of the whole, in hours before now."""
+    async def hours(*read: tuple[float, float], fresh: bool = True) -> list[float]:
+        """The ends of segments, and the beginning of the whole, in hours before now; `read` is what was read."""
+        store.answers["covered"] = [(NOW - began * HOUR, NOW - ended * HOUR) for began, ended in read]
         about: dict[str, Any] = {"start": NOW - 6 * HOUR, "end": NOW, "thresholds": DEFAULT}
-        incident = await history.incident(box(81.0), (), fresh=fresh, **about)
+        incident = await access(store).incident(box(81.0), (), fresh=fresh, **about)
         ends = [end for lane in incident.lanes for one in lane.segments for end in (one.start, one.end)]
         return [(NOW - at) / HOUR for at in (*ends, incident.start)]
 
     for ended, end in ((1 / 30, 0), (1 / 20, 1 / 20)):
-        store.read = ((NOW - 8 * HOUR, NOW - 7 * HOUR), (NOW - 5 * HOUR, NOW - ended * HOUR))
-        assert await hours() == [5, end, 5]
-        assert await hours(fresh=False) == [5, ended, 5]
-    store.read = ((NOW - 8 * HOUR, NOW),)
-    assert await hours() == [6, 0, 6]
-    email = box(1)[0].email
-    store.moved = tuple(
+        assert await hours((8, 7), (5, ended)) == [5, end, 5]
+        assert await hours((8, 7), (5, ended), fresh=False) == [5, ended, 5]
+    assert await hours((8, 0)) == [6, 0, 6]
+    key = box(1)[0].email
+    store.answers["transitions"] = tuple(
         Transition(
-            at=NOW - n * HOUR, kind="inbox", key=email, label="", field="health", before=was, after=now
+            at=NOW - ago * HOUR, kind="inbox", key=key, label="", field="health", before=was, after=now
         )
-        for n, was, now in ((2, "bad", "healthy"), (3, "healthy", "bad"))
+        for ago, was, now in ((2, "bad", "healthy"), (3, "healthy", "bad"))
     )
-    assert await hours() == [6, 3, 3, 2, 2, 0, 6]
+    assert await hours((8, 0)) == [6, 3, 3, 2, 2, 0, 6]
     monkeypatch.setattr(history_access, "MOST_CHANGES", 2)
-    assert await hours() == [3, 2, 2, 0, 3]
+    assert await hours((8, 0)) == [3, 2, 2, 0, 3]
 
 
-async def test_a_history_that_fails_while_it_runs_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def fail(*_: Any, **__: Any) -> None:
-        raise HistoryUnavailable("disk full")
-
-    history = HistoryAccess(Asked(known=HOUR), workspace="acme")
-    monkeypatch.setattr(Asked, "add", fail)
-    monkeypatch.setattr(Asked, "transitions", fail)
+async def test_a_history_that_fails_while_it_runs_says_so() -> None:
+    full = HistoryUnavailable("disk full")
+    history = access(Asked(add=full, transitions=full))
     assert await history.keep(account(), now=NOW) == ()
     assert history.notice == "No history: disk full"
