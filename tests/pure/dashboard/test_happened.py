@@ -38,9 +38,8 @@ def period() -> PeriodRecords:
         DomainIncident(at=NOW, text="The service paused useacme.example", domain="useacme.example"),
         DomainIncident(at=NOW, text="12 bounces in an hour"),
     )
-    return PeriodRecords(
-        changes=(entry("paused", 0), entry("failed", 1), entry("resumed", 30)), incidents=incidents
-    )
+    changes = (entry("paused", 0), entry("failed", 1), entry("resumed", 30))
+    return PeriodRecords(changes=changes, incidents=incidents, lost=[NOW])
 
 
 def test_inboxes_of_a_domain_that_stop_together_are_one_mark() -> None:
@@ -72,6 +71,7 @@ def test_what_the_bot_recorded_names_its_author_and_is_not_noticed_again() -> No
         (MarkKind.PAUSED, "Fintech ops leaders", "paused by Ann: bounces"),
         (MarkKind.RESUMED, "Fintech ops leaders", "resumed by Ann"),
         (MarkKind.STOPPED, "useacme.example", "The service paused useacme.example"),
+        (MarkKind.LOST_REPLY, "A reply", "was found by polling: its webhook never arrived"),
     ]
     # A poll sees an act minutes later: that is the same change, but not one before it, much later or elsewhere.
     noticed = [
@@ -114,12 +114,7 @@ def test_confirmed_breaks_of_dns_are_marks_and_so_is_their_end() -> None:
     ]
 
 
-def test_lost_replies_and_guardrails_that_fired_are_marks() -> None:
-    (lost,) = of_period(PeriodRecords(lost=[NOW]), names={})
-    assert (lost.kind, f"{lost.subject} {lost.text}") == (
-        MarkKind.LOST_REPLY,
-        "A reply was found by polling: its webhook never arrived",
-    )
+def test_guardrails_that_fired_are_marks() -> None:
     incidents = (fired(label=label, note=note) for label, note in (("Webinar", "12 bounces"), ("", "")))
     found = [(mark.at, mark.kind, mark.subject, mark.text, mark.about) for mark in of_incidents(incidents)]
     assert found == [

@@ -120,6 +120,7 @@ async def test_lanes_go_up_to_a_reading_that_has_just_ended_and_no_further_back_
         assert await hours((8, 7), (5, ended)) == [5, end, 5]
         assert await hours((8, 7), (5, ended), fresh=False) == [5, ended, 5]
     assert await hours((8, 0)) == [6, 0, 6]
+    assert await hours((5, 4), (3, 2), (1, 0)) == [5, 4, 3, 2, 1, 0, 5]
     key = box(1)[0].email
     store.answers["transitions"] = tuple(
         Transition(

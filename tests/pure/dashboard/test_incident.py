@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
@@ -18,7 +18,6 @@ from tui.screens.incidents import range_for
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 START = NOW - 6 * HOUR
 DOMAIN, OTHER = "useacme.example", "tryacme.example"
-ALWAYS = [(START - HOUR, NOW)]
 SCORES = {"healthy": 90.0, "at risk": 70.0, "bad": 30.0, "unknown": None}
 
 
@@ -33,35 +32,11 @@ def change(
     return Transition(at=NOW - ago, kind="inbox", key=key, label=key, field=field, before=before, after=after)
 
 
-def lanes(
-    inboxes: list[Inbox],
-    *changes: Transition,
-    known_from: dict[str, datetime] | None = None,
-    read: list[tuple[datetime, datetime]] = ALWAYS,
-) -> tuple[Lane, ...]:
+def lanes(inboxes: list[Inbox], *changes: Transition) -> tuple[Lane, ...]:
     newest_first = sorted(changes, key=lambda one: one.at, reverse=True)
-    domains = {one.domain: START for one in inboxes}
-    return lanes_of(inboxes, newest_first, start=START, end=NOW, known_from=known_from or domains, read=read)
-
-
-def states(lane: Lane) -> list[tuple[str, float, float]]:
-    """State, and from how many to how many minutes ago."""
-    return [(one.state.value, (NOW - one.start) / MINUTE, (NOW - one.end) / MINUTE) for one in lane.segments]
-
-
-def test_what_was_not_read_or_not_known_is_a_gap() -> None:
-    read = [(START, NOW - 300 * MINUTE), (NOW - 200 * MINUTE, NOW - 5 * MINUTE)]
-    (lane,) = lanes(
-        [inbox("ann")],
-        change("ann", "resting", "active", ago=150 * MINUTE),
-        read=read,
-        known_from={DOMAIN: NOW - 320 * MINUTE},
-    )
-    assert states(lane) == [("paused", 320, 300), ("paused", 200, 150), ("healthy", 150, 5)]
-    assert lane.at(NOW - 250 * MINUTE) is None
-    assert lane.at(NOW) is None
-    (unknown,) = lanes([inbox("ann")], known_from={"beta.example": START})
-    assert unknown.segments == ()
+    known_from = {one.domain: START for one in inboxes}
+    read = [(START - HOUR, NOW)]
+    return lanes_of(inboxes, newest_first, start=START, end=NOW, known_from=known_from, read=read)
 
 
 def test_troubled_domains_come_first_in_the_order_in_which_it_began() -> None:

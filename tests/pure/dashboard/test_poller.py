@@ -194,14 +194,6 @@ async def test_a_key_that_is_stopped_is_told_from_a_slow_service(
     assert poller.snapshot.sequences.cause == cause
 
 
-async def test_a_history_that_cannot_be_used_costs_only_its_charts(tmp_path: Path) -> None:
-    async with History(parse_url(f"sqlite:///{tmp_path}")) as store:  # a folder, not a file
-        history = HistoryAccess(store, workspace="acme")
-        async with polled(scripted(), history=history) as (_, watcher):
-            await watcher.until(lambda tick: bool(tick.board.sequences))
-        assert history.notice.startswith("No history")
-
-
 class Noted(HistoryAccess):
     """A history that counts the ticks that were shown when something was asked of it."""
 
@@ -282,3 +274,6 @@ def test_statuses_are_read_often_and_health_seldom_and_the_settings_win() -> Non
     found = intervals(30)
     assert found["sequences"] == 30 < found["inboxes"] < found["previous"]
     assert intervals(30, {"inboxes": 600}) == found | {"inboxes": 600}
+    poller = Poller(workspace="acme", intervals=found, now=moment, jitter=0.1)
+    waits = [poller._wait_seconds(SOURCES["inboxes"]) for _ in range(100)]
+    assert (min(waits), max(waits)) == (pytest.approx(55, abs=1), pytest.approx(65, abs=1))

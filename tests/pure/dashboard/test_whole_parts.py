@@ -188,23 +188,8 @@ def test_a_list_is_whole_in_every_width(snapshot: SnapshotAssertion, name: str) 
     for room in (180, 100, 70, 40, 12):
         assert "\n".join(listed(columns, lines, room)) == snapshot(name=str(room))
     assert "\n".join(arranged(columns, lines)) == snapshot(name="arranged")
-
-
-@pytest.mark.parametrize("name", LISTS)
-def test_columns_share_the_room_in_every_width(snapshot: SnapshotAssertion, name: str) -> None:
-    columns, _ = LISTS[name]()
-    lines = []
-    for needed in (0, 14, 30):
-        needs = {column.id: needed for column in columns if needed and (column.grow or column.least)}
-        before: list[str] = []
-        for room in range(5, 230):
-            placed = place(columns, room, needs)
-            names = [one.column.id for one in placed]
-            if room % 9 == 5 or names != before:
-                widths = " ".join(f"{one.column.id}:{one.width}" for one in placed)
-                lines.append(f"{needed} {room}: {widths}")
-            before = names
-    assert "\n".join(lines) == snapshot
+    heads = [listed(columns, lines, room)[0] for room in range(5, 230)]
+    assert "\n".join(head for head, _ in itertools.groupby(heads)) == snapshot(name="heads")
 
 
 def test_an_axis_has_round_times_where_they_fit(snapshot: SnapshotAssertion) -> None:

@@ -129,14 +129,6 @@ def test_what_a_frame_has_worked_out_holds_for_the_next_until_something_or_the_d
     assert [line.since for line in state.frame(now=NOW).domain_lines[:2]] == ["14:33", "before 14:32"]
 
 
-def test_a_frame_says_what_it_is_of_and_whether_it_only_reads() -> None:
-    state = WorkspaceState(workspace="acme")
-    empty = state.frame(now=NOW)
-    assert (empty.workspace, empty.mode, empty.only_reads) == ("acme", "read-only", True)
-    assert empty.headline.text == "Reading the account…"
-    assert state.frame(now=NOW, notices=["Oh"], mode="undo…").mode == "undo…"
-
-
 def test_the_past_knows_the_pauses_that_had_begun_as_they_stood_then() -> None:
     first = DomainPause(at=NOW - 180 * MINUTE, reason="bounces", recovered_at=NOW)
     later = DomainPause(at=NOW - 30 * MINUTE, reason="spam")
