@@ -110,7 +110,7 @@ def test_every_slash_command_of_the_pages_is_one_that_the_bot_takes() -> None:
     found = Findings()
     for typed in slack_lines():
         with found.at(typed):
-            assert parse(typed).command.verb == typed.split(maxsplit=1)[0].lower()
+            assert parse(typed).arguments.verb == typed.split(maxsplit=1)[0].lower()
     assert not found, str(found)
 
 

@@ -16,9 +16,9 @@ from shared.api.client import OutreachClient
 from shared.api.pace import Priority
 from shared.api.transport import Transport
 from shared.commands import Invocation
-from shared.commands.base import HERE, Arguments, InChannel
+from shared.commands.base import HERE, Arguments, CommandContext, InChannel
 from shared.commands.pause import Pause
-from shared.commands.run import CommandContext, open_client
+from shared.commands.run import open_client
 from shared.commands.subscribe import list_sources
 from shared.domain.card import Card, warning
 from shared.domain.wall_clock import find_zone, moment
@@ -204,7 +204,7 @@ class Caller(Standing):
 
     async def readable(self, asked: Invocation) -> Invocation | None:
         """The line in the workspace that this person may read here; None if it may not be answered."""
-        name = asked.command.verb
+        name = asked.arguments.verb
         if not self.may(name):
             return None
         if self.reach is not Reach.CHANNEL or self.is_among(self.rules.commands.get(name, frozenset())):

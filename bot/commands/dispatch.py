@@ -54,12 +54,12 @@ from shared import commands
 from shared.api.errors import OutreachError
 from shared.api.events import Event, EventLead
 from shared.commands import COMMANDS, Invocation, UsageError, invocation, times
-from shared.commands.base import ALIASES, NOTHING_CHANGED, Act, Question, Result, nearest_of
+from shared.commands.base import ALIASES, NOTHING_CHANGED, Act, CommandContext, Question, Result, nearest_of
 from shared.commands.errors import error_card, failed_card
 from shared.commands.help import Doctor, Help, first_help
 from shared.commands.leads import Lead, Remove
 from shared.commands.replies import PAGE, Replies, find_replies
-from shared.commands.run import CommandContext, carry_out, read_question, run, write_question
+from shared.commands.run import carry_out, read_question, run, write_question
 from shared.domain.alert import Alert
 from shared.domain.card import Action, Button, Card, Fact, Tone, Typed, warning
 from shared.domain.event_kinds import kind_of
@@ -708,7 +708,7 @@ class CommandDispatcher:
         listing = invocation(Replies(), workspace=asked.workspace)
         readable = await caller.readable(listing)
         if readable is None:
-            return await caller.refuse(listing.command.verb, listing.line, asked.workspace)
+            return await caller.refuse(listing.arguments.verb, listing.line, asked.workspace)
         workspace, user = caller.context(readable.workspace).workspace.name, caller.person.id
         # Also of those done lately, so that a whole name of theirs isn't the beginning of another's.
         read = self._store.alerts.candidates
@@ -736,7 +736,7 @@ class CommandDispatcher:
         if asked.verb == LEAD:
             return await self._command(looking, caller)
         if await caller.readable(looking) is None:
-            return await caller.refuse(looking.command.verb, looking.line, looking.workspace)
+            return await caller.refuse(looking.arguments.verb, looking.line, looking.workspace)
         described = self._cards.on_card(alert)
         return Answer(card=details_card(described))
 
@@ -747,7 +747,7 @@ class CommandDispatcher:
             asked = replace(asked, arguments=located, line=located.line)
         readable = await caller.readable(asked)
         if readable is None:
-            return await caller.refuse(asked.command.verb, asked.line, asked.workspace)
+            return await caller.refuse(asked.arguments.verb, asked.line, asked.workspace)
         if isinstance(located, Card):
             return Answer(card=located)
         return await self._run(readable, caller)

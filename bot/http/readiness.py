@@ -17,8 +17,8 @@ from bot.slack.socket_mode import SocketMode
 from bot.slack.web_api import SlackError
 from bot.telemetry import metrics
 from shared.api.errors import OutreachError
+from shared.commands.base import CommandContext
 from shared.commands.help import Doctor
-from shared.commands.run import CommandContext
 from shared.commands.status import REJECTIONS
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.records.records import RecordsUnavailable

@@ -54,8 +54,8 @@ from bot.slack.web_api import NO_UNFURL, POST, SlackError, WebApi, respond_to
 from bot.telemetry import logs
 from shared.api.errors import OutreachError
 from shared.commands import UsageError, invocation
+from shared.commands.base import CommandContext
 from shared.commands.help import Help
-from shared.commands.run import CommandContext
 from shared.commands.status import Status
 from shared.commands.subscribe import Subscribe
 from shared.domain.card import Action, Button, Card, Tone, Typed

@@ -15,8 +15,9 @@ from bot.jobs.reminders import Reminders
 from bot.jobs.standings import DomainChecks
 from bot.worker import Kind
 from shared.api.errors import NotFound, OutreachError
+from shared.commands.base import CommandContext
 from shared.commands.hold import Busy, hold
-from shared.commands.run import CommandContext, with_workspace
+from shared.commands.run import with_workspace
 from shared.commands.subscribe import digest_card
 from shared.domain.card import Card, warning
 from shared.records.audit import Actor, AuditEntry

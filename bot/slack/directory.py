@@ -16,7 +16,7 @@ import structlog
 
 from bot.slack.permissions import Person, Standing
 from bot.slack.web_api import SlackError, WebApi
-from shared.commands.run import Place
+from shared.commands.base import Place
 from shared.frozen import frozen
 from shared.settings import Roles
 

@@ -10,20 +10,16 @@ from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from cli.console import card_output, exit_codes
 from cli.console.interactive import attended, confirm
 from cli.console.resources import find_place, open_directory, with_channel_id, with_channel_names
 from shared.api.errors import OutreachError
 from shared.commands import Command, Invocation, parse
-from shared.commands.base import Arguments, InChannel, Question, Result
+from shared.commands.base import Arguments, CommandContext, InChannel, Question, Result
 from shared.commands.leads import Lead, Remove
 from shared.commands.pause import OnSequences
 from shared.text.tokenize import quote
-
-if TYPE_CHECKING:
-    from shared.commands.run import CommandContext
 
 PAGES_SEARCHED = 500
 """About a minute at the key's rate, with progress, and interruptible."""

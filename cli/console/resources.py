@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 from cli.console import exit_codes
 from shared.api.pace import Priority
 from shared.commands import Invocation
-from shared.commands.base import InChannel
+from shared.commands.base import UNCHECKED, CommandContext, InChannel, Place
 from shared.commands.sequences import resolve_sequence
 from shared.domain.card import Card, Tone, Typed
 from shared.records.audit import Actor, AuditEntry
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from bot.slack.web_api import WebApi
     from shared.api.client import OutreachClient
     from shared.api.models import Sequence
-    from shared.commands.run import CommandContext, Place
     from shared.domain.reply_queue import ReplyQueue
     from shared.settings import Settings, Workspace
     from shared.store import Store
@@ -135,10 +134,7 @@ async def open_service(options: Namespace) -> AsyncIterator[tuple[Settings, Work
 @contextlib.asynccontextmanager
 async def open_context(settings: Settings, workspace: Workspace) -> AsyncIterator[CommandContext]:
     """Open the context of a command that is run from a shell."""
-    from shared.commands.run import (  # late: the dashboard paints before the client is loaded
-        CommandContext,
-        open_client,
-    )
+    from shared.commands.run import open_client  # late: the dashboard paints before the client is loaded
     from shared.domain.local_zone import local_zone
 
     async with open_client(settings, workspace) as client, open_records(settings) as records:
@@ -182,8 +178,6 @@ async def open_directory(settings: Settings) -> AsyncIterator[UserDirectory | No
 
 async def find_place(directory: UserDirectory | None, channel: str) -> Place:
     """The channel as Slack has it; without a token the answer says that nothing was checked."""
-    from shared.commands.run import UNCHECKED, Place  # late, likewise
-
     if directory is None:
         return Place(channel=channel, note=f"{UNCHECKED} Set SLACK_BOT_TOKEN to have it checked.")
     return await directory.find_place(channel)

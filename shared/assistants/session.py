@@ -16,9 +16,8 @@ from typing import Any, NamedTuple, cast
 from shared.api.client import OutreachClient
 from shared.assistants.quoting import NOTICE, answer, quote, summary
 from shared.commands import COMMANDS, Command, Invocation, UsageError, parse
-from shared.commands.base import Question, Result
+from shared.commands.base import CommandContext, Question, Result
 from shared.commands.errors import error_card
-from shared.commands.run import CommandContext
 from shared.commands.run import run as run_command
 from shared.records.audit import ASSISTANT, AuditEntry, Effect
 from shared.records.records import RecordsUnavailable
@@ -91,7 +90,7 @@ class Assistant:
             effect, reason = "failed", "failed: took too long"
         except Exception as error:  # noqa: BLE001 # of an error of ours the client is told no more than that
             failed = Result(error_card(error), problem="failed")
-            outcome = _outcome(cast("Invocation", invocation).command, failed)
+            outcome = _outcome(type(cast("Invocation", invocation).arguments), failed)
             effect, reason = "failed", f"failed: {type(error).__name__}"
         workspace = self._settings.default_workspace
         with contextlib.suppress(UnknownWorkspace):
@@ -123,7 +122,7 @@ class Assistant:
         if isinstance(done, Question):
             raise WouldChangeError
         reason = f"refused: {done.problem}" if done.problem else f"read {len(done.rows):,} rows"
-        return _outcome(invocation.command, done), reason
+        return _outcome(type(invocation.arguments), done), reason
 
 
 def _outcome(command: Command, result: Result) -> Outcome:

@@ -51,10 +51,6 @@ class Invocation:
     line: str = ""
 
     @property
-    def command(self) -> Command:
-        return type(self.arguments)
-
-    @property
     def changes(self) -> bool:
         return self.arguments.changes and not self.arguments.only_reads
 

@@ -10,9 +10,9 @@ import importlib
 import pkgutil
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
-from datetime import datetime
+from datetime import UTC, date, datetime, tzinfo
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, dataclass_transform
 
 from shared.api.errors import OutreachError
@@ -20,12 +20,17 @@ from shared.api.words import LEAD_STATUSES
 from shared.domain.card import Card, Fact, Tone, warning
 from shared.domain.roles import Role
 from shared.frozen import frozen
-from shared.text.formats import clip, show_number
+from shared.text.formats import clip, show_number, show_time
 from shared.text.tokenize import Word, parse_channel, quote
 
 if TYPE_CHECKING:
-    from shared.commands.run import CommandContext
-    from shared.records.audit import Before, Effect
+    from shared.api.client import OutreachClient
+    from shared.api.models import Inbox, StatsRow
+    from shared.api.models import Sequence as Campaign
+    from shared.api.words import Grouping
+    from shared.records.audit import Actor, Before, Effect
+    from shared.settings import Settings, Workspace
+    from shared.store.history import Records
 
 Words = tuple[Word, ...]
 T = TypeVar("T")
@@ -336,7 +341,7 @@ class Result(Data):
 class Act(Data, ABC):
     """A change as data, with everything resolved to ids: nothing is read or looked up again to carry it out."""
 
-    command: ClassVar[str] = ""
+    command = ""
 
     @property
     def verb(self) -> str:
@@ -414,6 +419,112 @@ class Stop(Exception):  # a command ends with a result; nothing has gone wrong
     def __init__(self, result: Result) -> None:
         self.result = result
         super().__init__(result.card.title)
+
+
+UNCHECKED = "Not checked with Slack: this channel may not exist, or may not accept messages."
+
+
+class Place(Data):
+    """A channel to post to. `refusal` says why that is impossible, `fix` what to do about it; `error` is Slack's word."""
+
+    channel: str
+    error: str = ""
+    refusal: str = ""
+    fix: str = ""
+    note: str = ""
+    """A note that the answer adds where the channel is taken as it is."""
+
+
+async def no_link(_alert: str) -> str:
+    return ""
+
+
+async def take_as_is(channel: str) -> Place:
+    return Place(channel=channel, note=UNCHECKED)
+
+
+class CommandContext(Data):
+    """The context in which a person's or a timer's command runs. `now` gives aware times in UTC."""
+
+    settings: Settings
+    workspace: Workspace
+    client: OutreachClient
+    actor: Actor
+    records: Records
+    """The bot's records; where the database can't be opened, each act on them raises `RecordsUnavailable`."""
+    now: Callable[[], datetime]
+    asks_always: bool = False
+    """Every change is asked about first: a key is pressed by mistake more easily than a line is typed."""
+    unseen: bool = False
+    """True if a question is answered by yes without being shown, so that nothing is read only to show it."""
+    pages_searched: int = 20
+    """Pages to search for one lead: the service offers no search, so each is a request."""
+    progress: Callable[[int], None] = lambda _count: None
+    """Told how many leads a search has looked at."""
+    role: Role = Role.ADMIN
+    """The person's role, as it is shown: whoever sits at the machine may do everything; Slack says who its people are."""
+    allows: Callable[[str], bool] = lambda _verb: True
+    """Says if the person may use the command with this name here."""
+    problems: Callable[[], Sequence[str]] = tuple
+    """The running bot's own current problems."""
+    zone: tzinfo = UTC
+    """The reader's time zone."""
+    limit: int | None = None
+    """The number of entries of a list to show; None: the command's default."""
+    permalink: Callable[[str], Awaitable[str]] = no_link
+    """The address of an alert's card, for faces that can lead there; empty where there is none."""
+    find_place: Callable[[str], Awaitable[Place]] = take_as_is
+    """Says if a channel exists and takes posts; only Slack knows."""
+
+    def show(self, at: datetime) -> str:
+        """A moment as the reader reads it."""
+        return show_time(at, now=self.now(), zone=self.zone)
+
+    def until(self, at: datetime | None) -> str:
+        """` until 16:40 UTC`; empty where there is no end."""
+        return f" until {self.show(at)}" if at else ""
+
+    def titled(self, what: str) -> str:
+        """`Status`, or `Status of acme` where the workspace has a name."""
+        from shared.settings import DEFAULT
+
+        return what if self.workspace.name == DEFAULT else f"{what} of {self.workspace.name}"
+
+    @property
+    def today(self) -> date:
+        """The day by the service's calendar, by which it counts."""
+        return (self.client.service_time or self.now()).date()
+
+    @property
+    def local_day(self) -> date:
+        """The day of the reader."""
+        return self.now().astimezone(self.zone).date()
+
+    # A person waits for these, so they go before whatever a poll has asked for.
+
+    async def sequences(self) -> tuple[Campaign, ...]:
+        from shared.api.pace import Priority
+
+        return await self.client.list_sequences(priority=Priority.INTERACTIVE)
+
+    async def inboxes(self) -> tuple[Inbox, ...]:
+        from shared.api.pace import Priority
+
+        return await self.client.list_inboxes(priority=Priority.INTERACTIVE)
+
+    async def stats(
+        self, start: date | None = None, end: date | None = None, *, by: Grouping = "sequence"
+    ) -> tuple[StatsRow, ...]:
+        from shared.api.pace import Priority
+
+        return await self.client.stats(group_by=by, start=start, end=end, priority=Priority.INTERACTIVE)
+
+    async def need_place(self, channel: str) -> Place:
+        """The channel to post to; raises `Stop` where that is impossible."""
+        place = await self.find_place(channel)
+        if place.refusal:
+            raise Stop(refused(place.refusal, place.fix, why=place.refusal))
+        return place
 
 
 LEADING = (

@@ -8,10 +8,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from shared.api.models import StatsRow
-from shared.commands.base import DOMAIN, Part, Result, not_done, read_part
+from shared.commands.base import DOMAIN, CommandContext, Part, Result, not_done, read_part
 from shared.commands.inboxes import Inboxes, need_inboxes, state_of
 from shared.commands.pause import Pause
-from shared.commands.run import CommandContext
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.domain.dns_facts import (
     advice,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal, Self, get_args
+from typing import Literal, Self, get_args
 
 from shared.commands.base import (
     ArgumentError,
     Changing,
+    CommandContext,
     Question,
     Result,
     Words,
@@ -20,9 +21,6 @@ from shared.commands.times import end_mistake, read_end
 from shared.guardrails.rule import EXAMPLE, NAME, VERBS, Misunderstood, parse
 from shared.text.formats import clip, short_duration
 from shared.text.tokenize import quote
-
-if TYPE_CHECKING:
-    from shared.commands.run import CommandContext
 
 GuardAct = Literal["list", "add", "test", "remove", "off", "on"]
 ACTS: tuple[GuardAct, ...] = get_args(GuardAct)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from shared.commands.base import (
     ALIASES,
     COMMANDS,
     Arguments,
     Command,
+    CommandContext,
     Result,
     Words,
     one_of,
@@ -19,9 +20,6 @@ from shared.commands.base import (
 from shared.domain.card import Button, Card, Fact, Row, Table, columns
 from shared.domain.reply_states import HOW
 from shared.domain.roles import Role
-
-if TYPE_CHECKING:
-    from shared.commands.run import CommandContext
 
 REPLY_ACTS = {how.words: how for how in HOW.values()}
 EVERYTHING = "all"

@@ -15,9 +15,8 @@ from shared.api.errors import NotFound, OutreachError, Unavailable, Uncertain, U
 from shared.api.models import Sequence as Campaign
 from shared.api.pace import Priority
 from shared.api.pipeline import failed_attempts
-from shared.commands.base import Data, read_part
+from shared.commands.base import CommandContext, Data, read_part
 from shared.commands.pause import WAS, Outcome, SetStatus, Target, ends_earlier
-from shared.commands.run import CommandContext
 from shared.records.audit import Before
 from shared.records.records import (
     LOCK_SECONDS,

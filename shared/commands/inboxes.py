@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 from shared.commands.base import (
     ArgumentError,
     Arguments,
+    CommandContext,
     Result,
     Stop,
     Words,
@@ -22,7 +23,6 @@ from shared.text.formats import clip, show_number
 
 if TYPE_CHECKING:
     from shared.api.models import Inbox
-    from shared.commands.run import CommandContext
     from shared.domain.health import DomainHealth
 
 UNHEALTHY = "unhealthy"

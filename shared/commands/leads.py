@@ -13,6 +13,7 @@ from shared.commands.base import (
     ArgumentError,
     Arguments,
     Changing,
+    CommandContext,
     OnSequence,
     Question,
     Result,
@@ -27,13 +28,13 @@ from shared.commands.base import (
     texts,
     which,
 )
+from shared.commands.sequences import resolve_sequence
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, warning, when
 from shared.text.formats import clip, plural, show_number
 from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
     from shared.api import models
-    from shared.commands.run import CommandContext
     from shared.domain.alert import Alert
 
 STANDARD = ("id", "email", "status", "first_name", "last_name", "company")
@@ -80,7 +81,7 @@ class Leads(OnSequence):
 
         status, sequence, place = self.status, None, ""
         if self.target:
-            match = await context.find_sequence(self.target)
+            match = resolve_sequence(await context.sequences(), self.target)
             if not match.only:
                 card = match.card(lambda one: replace(self, target=(one,)), changes=False)
                 return Result(card, problem="no single sequence")
@@ -234,7 +235,7 @@ class Add(OnSequence, Changing):
     async def run(self, context: CommandContext) -> Result:
         from shared.api.pace import Priority
 
-        match = await context.find_sequence(self.target)
+        match = resolve_sequence(await context.sequences(), self.target)
         if not match.only:
             return match.refusal(self)
         email, label = self.email, match.only.label

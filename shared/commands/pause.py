@@ -15,6 +15,7 @@ from shared.commands.base import (
     Act,
     Changing,
     Choice,
+    CommandContext,
     Data,
     OnSequence,
     Question,
@@ -37,7 +38,6 @@ from shared.text.tokenize import quote
 if TYPE_CHECKING:
     from shared.api.models import Sequence
     from shared.commands.hold import Changes
-    from shared.commands.run import CommandContext
     from shared.records.records import Timer
 
 Status = Literal["active", "paused"]

@@ -12,6 +12,7 @@ from shared.commands.base import (
     ArgumentError,
     Arguments,
     Changing,
+    CommandContext,
     Result,
     Words,
     none_left,
@@ -25,7 +26,6 @@ from shared.text.formats import clip, show_number, show_span
 from shared.text.quotations import without_quotation
 
 if TYPE_CHECKING:
-    from shared.commands.run import CommandContext
     from shared.domain.alert import Alert
 
 UNCLAIMED = "Unclaimed replies"

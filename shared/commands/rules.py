@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from shared.commands.base import Act, Choice, Question, Result, ask, refused
+from shared.commands.base import Act, Choice, CommandContext, Question, Result, ask, refused
 from shared.commands.guardrails import Guard
-from shared.commands.run import CommandContext
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.domain.wall_clock import moment
 from shared.guardrails.activity import HORIZON, Activity

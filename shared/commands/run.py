@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import field, replace
-from datetime import UTC, date, datetime, tzinfo
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -15,143 +14,31 @@ from pydantic import TypeAdapter
 
 from shared.api.client import OutreachClient
 from shared.api.errors import OutreachError, RateLimited, Unreachable
-from shared.api.models import Inbox, StatsRow
-from shared.api.models import Sequence as Campaign
-from shared.api.pace import Priority
 from shared.api.pipeline import failed_attempts
-from shared.api.words import Grouping
 from shared.commands import Invocation, misused
 from shared.commands.base import (
     Act,
     ArgumentError,
     Arguments,
+    CommandContext,
     Question,
     Result,
     Stop,
     ask,
-    refused,
 )
-from shared.commands.sequences import Match, resolve_sequence
 from shared.commands.undo import UNDO, UndoChange
 from shared.domain.card import Button, Card
-from shared.domain.roles import Role
-from shared.domain.snapshot import service_day
-from shared.frozen import frozen
-from shared.records.audit import Actor, AuditEntry
+from shared.records.audit import AuditEntry
 from shared.records.records import RecordsUnavailable
 from shared.settings import DEFAULT, Settings, UnknownWorkspace, Workspace
 from shared.storage.budget import SharedBudget, budget_key
-from shared.text.formats import show_time
 
 if TYPE_CHECKING:
     import httpx
 
-    from shared.store.history import Records
 
-UNCHECKED = "Not checked with Slack: this channel may not exist, or may not accept messages."
 SILENCE_SECONDS = 3.5
 """A person has an answer within ten seconds, also from a shell that starts on a busy machine: two looks take seven."""
-
-
-@frozen
-class Place:
-    """A channel to post to. `refusal` says why that is impossible, `fix` what to do about it; `error` is Slack's word."""
-
-    channel: str
-    error: str = ""
-    refusal: str = ""
-    fix: str = ""
-    note: str = ""
-    """A note that the answer adds where the channel is taken as it is."""
-
-
-async def no_link(_alert: str) -> str:
-    return ""
-
-
-async def take_as_is(channel: str) -> Place:
-    return Place(channel=channel, note=UNCHECKED)
-
-
-@frozen
-class CommandContext:
-    """The context in which a person's or a timer's command runs. `now` gives aware times in UTC."""
-
-    settings: Settings
-    workspace: Workspace
-    client: OutreachClient
-    actor: Actor
-    records: Records
-    """The bot's records; where the database can't be opened, each act on them raises `RecordsUnavailable`."""
-    now: Callable[[], datetime]
-    asks_always: bool = False
-    """Every change is asked about first: a key is pressed by mistake more easily than a line is typed."""
-    unseen: bool = False
-    """True if a question is answered by yes without being shown, so that nothing is read only to show it."""
-    pages_searched: int = 20
-    """Pages to search for one lead: the service offers no search, so each is a request."""
-    progress: Callable[[int], None] = lambda _count: None
-    """Told how many leads a search has looked at."""
-    role: Role = Role.ADMIN
-    """The person's role, as it is shown: whoever sits at the machine may do everything; Slack says who its people are."""
-    allows: Callable[[str], bool] = lambda _verb: True
-    """Says if the person may use the command with this name here."""
-    problems: Callable[[], Sequence[str]] = tuple
-    """The running bot's own current problems."""
-    zone: tzinfo = UTC
-    """The reader's time zone."""
-    limit: int | None = None
-    """The number of entries of a list to show; None: the command's default."""
-    permalink: Callable[[str], Awaitable[str]] = no_link
-    """The address of an alert's card, for faces that can lead there; empty where there is none."""
-    find_place: Callable[[str], Awaitable[Place]] = take_as_is
-    """Says if a channel exists and takes posts; only Slack knows."""
-
-    def show(self, at: datetime) -> str:
-        """A moment as the reader reads it."""
-        return show_time(at, now=self.now(), zone=self.zone)
-
-    def until(self, at: datetime | None) -> str:
-        """` until 16:40 UTC`; empty where there is no end."""
-        return f" until {self.show(at)}" if at else ""
-
-    def titled(self, what: str) -> str:
-        """`Status`, or `Status of acme` where the workspace has a name."""
-        return what if self.workspace.name == DEFAULT else f"{what} of {self.workspace.name}"
-
-    @property
-    def today(self) -> date:
-        """The day by the service's calendar, by which it counts."""
-        return service_day(self.client, now=self.now())
-
-    @property
-    def local_day(self) -> date:
-        """The day of the reader."""
-        return self.now().astimezone(self.zone).date()
-
-    # A person waits for these, so they go before whatever a poll has asked for.
-
-    async def sequences(self) -> tuple[Campaign, ...]:
-        return await self.client.list_sequences(priority=Priority.INTERACTIVE)
-
-    async def inboxes(self) -> tuple[Inbox, ...]:
-        return await self.client.list_inboxes(priority=Priority.INTERACTIVE)
-
-    async def stats(
-        self, start: date | None = None, end: date | None = None, *, by: Grouping = "sequence"
-    ) -> tuple[StatsRow, ...]:
-        return await self.client.stats(group_by=by, start=start, end=end, priority=Priority.INTERACTIVE)
-
-    async def find_sequence(self, words: Sequence[str]) -> Match:
-        """The sequence that the words name, of those that the service has now."""
-        return resolve_sequence(await self.sequences(), words)
-
-    async def need_place(self, channel: str) -> Place:
-        """The channel to post to; raises `Stop` where that is impossible."""
-        place = await self.find_place(channel)
-        if place.refusal:
-            raise Stop(refused(place.refusal, place.fix, why=place.refusal))
-        return place
 
 
 def setting_hint(argument: str) -> str:
@@ -229,7 +116,7 @@ async def run(asked: Invocation, context: CommandContext) -> Result | Question:
     try:
         done = await _recorded(doing, line, context, changes=asked.changes)
     except ArgumentError as error:  # of what only the context tells, such as the channel
-        raise misused(asked.command, error) from None
+        raise misused(type(command), error) from None
     if isinstance(done, Result):
         return done
     if done.asks or context.asks_always:

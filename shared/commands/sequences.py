@@ -14,6 +14,7 @@ from shared.commands.base import (
     ALL,
     NOTHING_CHANGED,
     Arguments,
+    CommandContext,
     Data,
     OnSequence,
     Result,
@@ -31,7 +32,6 @@ from shared.text.tokenize import CURLY
 
 if TYPE_CHECKING:
     from shared.api.models import Sequence
-    from shared.commands.run import CommandContext
     from shared.records.audit import Actor
     from shared.records.records import Timer
 

@@ -13,6 +13,7 @@ from shared.api.words import GROUPINGS, Grouping
 from shared.commands.base import (
     ArgumentError,
     Arguments,
+    CommandContext,
     Result,
     Words,
     none_left,
@@ -25,7 +26,6 @@ from shared.text.formats import show_count, show_number, show_rate, show_span
 
 if TYPE_CHECKING:
     from shared.api.models import StatsRow
-    from shared.commands.run import CommandContext
     from shared.domain.health import DomainHealth
     from shared.records.records import PeriodRecords, Waits
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shared.commands.base import COMMANDS, Arguments, Part, Result, read_part
+from shared.commands.base import COMMANDS, Arguments, CommandContext, Part, Result, read_part
 from shared.commands.replies import unclaimed_fact
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.text.formats import show_count, show_number, show_span
@@ -14,7 +14,6 @@ from shared.text.formats import show_count, show_number, show_span
 if TYPE_CHECKING:
     from shared.api.models import Inbox, StatsRow
     from shared.api.models import Sequence as Campaign
-    from shared.commands.run import CommandContext
     from shared.domain.workspace_verdict import WorkspaceVerdict
     from shared.domain_health.report import DomainReport
     from shared.records.records import AlertsSummary

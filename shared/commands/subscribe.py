@@ -16,6 +16,7 @@ from shared.commands.base import (
     HERE,
     ArgumentError,
     Changing,
+    CommandContext,
     Data,
     InChannel,
     Result,
@@ -30,6 +31,7 @@ from shared.commands.base import (
 )
 from shared.commands.inboxes import UNHEALTHY, Inboxes, need_inboxes
 from shared.commands.replies import LATE_SECONDS, UNCLAIMED, Replies, unclaimed_fact
+from shared.commands.sequences import resolve_sequence
 from shared.commands.stats import TIME_TO_CLAIM, Stats, compare, show_waits, total_facts
 from shared.commands.times import DayRange
 from shared.domain.card import Button, Card, Fact, Tone
@@ -39,7 +41,6 @@ from shared.text.formats import clip, plural, show_number, show_some
 from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
-    from shared.commands.run import CommandContext
     from shared.records.records import Subscription
     from shared.settings import Settings, Workspace
 
@@ -101,7 +102,7 @@ class Subscribe(EventsInChannel, Changing):
         records, name, channel = context.records, context.workspace.name, need_channel(self, context)
         sequence, inbox, kinds = "", self.inbox, self.events
         if self.sequence:
-            match = await context.find_sequence([self.sequence])
+            match = resolve_sequence(await context.sequences(), [self.sequence])
             if not match.only:
                 card = match.card(lambda known: replace(self, sequence=known))
                 return refusal(card, why="no single sequence")

@@ -12,6 +12,7 @@ from shared.commands.base import (
     Act,
     Arguments,
     Changing,
+    CommandContext,
     Question,
     Result,
     Stop,
@@ -36,7 +37,6 @@ from shared.domain.wall_clock import moment
 from shared.text.formats import clip, show_number, show_some
 
 if TYPE_CHECKING:
-    from shared.commands.run import CommandContext
     from shared.records.audit import AuditEntry, Before
     from shared.store.audit import Only
 

@@ -16,8 +16,8 @@ import httpx
 from bot.delivery import Routes
 from shared.api import OutreachClient
 from shared.commands import COMMANDS, Role, parse
-from shared.commands.base import Question, Result
-from shared.commands.run import CommandContext, carry_out, run
+from shared.commands.base import CommandContext, Question, Result
+from shared.commands.run import carry_out, run
 from shared.domain.card import Button, Card
 from shared.domain.roles import INCLUDED
 from shared.records.audit import Actor, AuditEntry

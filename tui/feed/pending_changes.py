@@ -9,20 +9,17 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from shared.api.models import Sequence
 from shared.commands import Invocation
-from shared.commands.base import Act, Question, Result
+from shared.commands.base import Act, CommandContext, Question, Result
 from shared.commands.errors import error_card, failed_card
 from shared.commands.pause import SetStatus
 from shared.domain.card import Card, Tone
 from shared.domain.snapshot import Snapshot
 from shared.frozen import frozen
 from tui.model.board import Board
-
-if TYPE_CHECKING:
-    from shared.commands.run import CommandContext
 
 logger = logging.getLogger(__name__)
 PROGRESS = {"paused": "pausing…", "active": "resuming…"}

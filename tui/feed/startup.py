@@ -34,8 +34,7 @@ from tui.model.happened import Mark
 
 if TYPE_CHECKING:
     from shared.api import OutreachClient
-    from shared.commands.base import Question, Result
-    from shared.commands.run import CommandContext
+    from shared.commands.base import CommandContext, Question, Result
     from shared.domain.reply_queue import ReplyQueue
     from shared.store.history import Records
 
@@ -210,7 +209,7 @@ class ServiceFeed:
 
         Where the bot's database is shared they are opened anyway: it knows who has claimed which reply.
         """
-        from shared.commands.run import CommandContext  # late, likewise
+        from shared.commands.base import CommandContext
 
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._is_wanted.wait(), SETTLE_SECONDS if self.has_bot else None)

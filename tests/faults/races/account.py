@@ -18,8 +18,8 @@ from bot.runtime import Wakeup
 from bot.worker import Worker
 from shared import settings as shared_settings
 from shared.commands import parse
-from shared.commands.base import Question
-from shared.commands.run import CommandContext, carry_out, run
+from shared.commands.base import CommandContext, Question
+from shared.commands.run import carry_out, run
 from shared.commands.undo import UndoChange
 from shared.domain.card import Card
 from shared.guardrails import rule as rules

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from bot.jobs.due import DueJobs
 from bot.slack.messages import MessageSender
 from shared.api.pace import LocalBudget
-from shared.commands.run import CommandContext
+from shared.commands.base import CommandContext
 from shared.store import deliveries, jobs, messages, sequences
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import NOW

@@ -454,7 +454,7 @@ def test_nothing_that_a_lead_writes_breaks_a_limit_in_any_state(reply: str, name
 def test_the_pause_buttons_line_is_read_back_as_that_sequence(name: str) -> None:
     card = cards.card(replace(alert(), event=replace(alert().event, sequence=name)))
     line = next(button.line for button in card.buttons if button.label == "Pause sequence")
-    assert commands.parse(line).command.verb == "pause"
+    assert commands.parse(line).arguments.verb == "pause"
     assert commands.parse(line).workspace is None
 
 

@@ -28,8 +28,8 @@ from shared.assistants.session import (
     tools,
 )
 from shared.commands import COMMANDS, Invocation, UsageError, parse
-from shared.commands.base import Question, Result
-from shared.commands.run import CommandContext, run
+from shared.commands.base import CommandContext, Question, Result
+from shared.commands.run import run
 from shared.settings import Settings, load
 from tests.kit import Account
 from tests.pure.assistants.test_quoting import unquoted
@@ -197,4 +197,4 @@ def test_any_words_are_of_the_command_that_was_called_or_refused(name: str, word
     except (CallError, UsageError):
         return
     # Words that begin another command must not become it, or a reading tool could change something.
-    assert meant.command is COMMANDS[name]
+    assert type(meant.arguments) is COMMANDS[name]

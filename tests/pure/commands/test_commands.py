@@ -44,8 +44,8 @@ def test_changing_commands_need_an_operator() -> None:
 
 
 def test_an_empty_line_is_help() -> None:
-    assert parse("  ").command.verb == "help"
-    assert parse("/outreach STATUS").command.verb == "status"
+    assert parse("  ").arguments.verb == "help"
+    assert parse("/outreach STATUS").arguments.verb == "status"
 
 
 @pytest.mark.parametrize("line", ["Plan for 2025 founders", 'Plan "for 2h"', "Looking for CTOs"])
@@ -202,7 +202,7 @@ def test_a_rendered_line_parses_back(arguments: Arguments, workspace: str | None
 )
 def test_no_text_raises_anything_but_a_usage_error(verb: str, text: str) -> None:
     with suppress(UsageError):
-        assert parse(f"{verb} {text}").command.verb in COMMANDS
+        assert parse(f"{verb} {text}").arguments.verb in COMMANDS
 
 
 @pytest.mark.parametrize("line", ["domain poor.com", "domain Poor.COM.", "domain c@poor.com"])

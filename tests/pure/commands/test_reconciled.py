@@ -19,8 +19,9 @@ from shared.api import OutreachClient
 from shared.api.events import Event, EventLead
 from shared.api.words import COUNTS
 from shared.commands import COMMANDS, parse
+from shared.commands.base import CommandContext
 from shared.commands.leads import Lead, Remove
-from shared.commands.run import CommandContext, run
+from shared.commands.run import run
 from shared.domain.alert import Alert
 from shared.settings import Workspace
 from tests.kit.clock import NOW

@@ -12,8 +12,7 @@ import pytest
 from shared.api.errors import RateLimited, Unreachable
 from shared.api.pipeline import attempts
 from shared.commands import run
-from shared.commands.base import Result
-from shared.commands.run import CommandContext
+from shared.commands.base import CommandContext, Result
 from shared.domain.card import Card
 
 DONE = Result(Card("Done"))
