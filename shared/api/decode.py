@@ -54,7 +54,11 @@ def _with_address(item: Json) -> Json:
 
 
 def _with_group(item: Json, group_by: str = "sequence") -> Json:
-    return {**item, "group": _group_of(item, group_by), "id": _group_id_of(item, group_by)}
+    """A row of stats with the name of its group, never that of the grouping itself, and beside it the group's id."""
+    texts = (as_text(follow(item, place)) for place in _group_places(group_by))
+    group = next((text for text in texts if text and text.lower() != group_by), None)
+    identifier = first(item, as_text, f"{group_by}_id", f"{group_by}.id", "group_id", "group.id", "id")
+    return {**item, "group": group, "id": identifier}
 
 
 LEADS = _kind("lead", Lead, "leads")
@@ -187,17 +191,6 @@ def _group_places(group_by: str) -> tuple[str, ...]:
         "group", f"{group_by}_name", f"{group_by}_email", group_by, *inside,
         "name", "email", "label", "title", f"{group_by}_id", "group_id", "id",
     )  # fmt: skip
-
-
-def _group_of(item: Json, group_by: str) -> str | None:
-    """Name the group of a row of stats, never by the grouping's own name."""
-    texts = (as_text(follow(item, place)) for place in _group_places(group_by))
-    return next((text for text in texts if text and text.lower() != group_by), None)
-
-
-def _group_id_of(item: Json, group_by: str) -> str | None:
-    """The identifier of a row's group, beside its name."""
-    return first(item, as_text, f"{group_by}_id", f"{group_by}.id", "group_id", "group.id", "id")
 
 
 def missing(field: str, item: Any, kind: Kind) -> Unreadable:

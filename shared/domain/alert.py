@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from shared.api.events import Event
-from shared.domain.reply_states import State, state_of
+from shared.domain.reply_states import State
 from shared.domain.wall_clock import moment
 from shared.frozen import frozen
 from shared.text.formats import clip, show_span
@@ -80,12 +80,13 @@ class Alert:
 
     @property
     def state(self) -> State:
-        """The state that its claim, snooze and end come to."""
-        return state_of(
-            is_done=self.handled_at is not None,
-            is_claimed=bool(self.claimed_by),
-            is_snoozed=self.snoozed_until is not None,
-        )
+        """The state of a reply; what a person has claimed is theirs, also while a reminder is set."""
+        # Done wins over everything: a reminder of a done reply is none.
+        if self.handled_at is not None:
+            return State.DONE
+        if self.claimed_by:
+            return State.CLAIMED
+        return State.UNCLAIMED if self.snoozed_until is None else State.SNOOZED
 
     @property
     def status(self) -> str:

@@ -88,16 +88,6 @@ TAKES = frozenset({"takeover", "release", "assign", "done", "dismiss"})
 """Acts that take a claimed reply from the person who has it: anybody else is asked first, and that person is told."""
 
 
-def state_of(*, is_done: bool, is_claimed: bool, is_snoozed: bool) -> State:
-    """The state of a reply; what a person has claimed is theirs, also while a reminder is set."""
-    # Done wins over everything: a reminder of a done reply is none.
-    if is_done:
-        return State.DONE
-    if is_claimed:
-        return State.CLAIMED
-    return State.SNOOZED if is_snoozed else State.UNCLAIMED
-
-
 def states_for(act: str) -> frozenset[State]:
     """The states in which an act is possible; the incident that a person acknowledges is a reply in none."""
     return frozenset(state for state, acts in AFTER.items() if act in acts or act == ACK)

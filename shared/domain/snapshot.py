@@ -303,10 +303,7 @@ SATURDAY = 5
 
 async def is_known_from(client: OutreachClient, first: date) -> bool:
     """True if anything was sent by the first working day of a period, or in the year before. Raises `OutreachError`."""
-    rows = await client.stats(start=first - LOOK_BACK, end=first_working_day(first))
-    return bool(totals(rows).sends)
-
-
-def first_working_day(day: date) -> date:
-    """The day, or the Monday after it: nothing may be sent at weekends, which says nothing about the age of an account."""
-    return day if day.weekday() < SATURDAY else day + timedelta(days=7 - day.weekday())
+    day = first.weekday()
+    # Nothing may be sent at weekends, which says nothing about the age of an account.
+    until = first if day < SATURDAY else first + timedelta(days=7 - day)
+    return bool(totals(await client.stats(start=first - LOOK_BACK, end=until)).sends)

@@ -140,7 +140,7 @@ IN_STATE: Mapping[State, sa.ColumnElement[bool]] = {
     State.SNOOZED: _IS_FREE & _IS_OPEN & _c.snoozed_until.is_not(None),
     State.UNCLAIMED: _IS_FREE & _IS_OPEN & _c.snoozed_until.is_(None),
 }
-"""The states of a reply in the words of the database, as `state_of` has them."""
+"""The states of a reply in the words of the database, as `Alert.state` has them."""
 IS_INTERESTED = _c.kind == literal(INTERESTED)
 _IS_CLAIMABLE = _c.kind.in_(CLAIMABLE)
 _HAS_ROTA = _c.rota != literal("")

@@ -355,7 +355,8 @@ class Incidents(Repository):
         card = open_card(tx, incident.workspace, incident.domain) if incident.told else None
         if card is None or card.kind != PAUSED:
             return False
-        told = _told_by(incident.workspace, incident.told)
+        c = incidents.c
+        told = (c.workspace == incident.workspace) & (c.told == incident.told) & _IS_OPEN
         if not tx.update(incidents, told, told=""):
             return False
         return _redraw(tx, incident.told, note, condensed=True)
@@ -428,11 +429,6 @@ def _placed(tx: Transaction, claim: Claim, post: PlannedPost) -> tuple[PlannedPo
     of_domain = (c.workspace == claim.workspace) & (c.domain == claim.domain) & _IS_OPEN & (c.told != "")
     told = tx.scalar(sa.select(c.told).where(of_domain).order_by(c.id).limit(1))
     return (replace(post, channel=""), told) if told else (post, post.dedupe)
-
-
-def _told_by(workspace: str, told: str) -> sa.ColumnElement[bool]:
-    """The open incidents of which one message tells."""
-    return (incidents.c.workspace == workspace) & (incidents.c.told == told) & _IS_OPEN
 
 
 def _redraw(tx: Transaction, dedupe: str, note: str, **values: bool) -> bool:

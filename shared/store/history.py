@@ -37,7 +37,7 @@ from shared.store.db.schema import alerts, deliveries, jobs, posts, sightings
 from shared.store.deliveries import address, heard_since
 from shared.store.domains import Domains
 from shared.store.guardrails import Guardrails
-from shared.store.instance import last_seen
+from shared.store.instance import is_running
 from shared.store.jobs import RESUME
 from shared.store.messages import IS_COUNTED, broken_channels
 from shared.store.people import Turns
@@ -132,13 +132,8 @@ class Records(AuditLog, Subscriptions, Timers):
         self.turns = Turns(database)
 
     backlogs = probes(method(backlogs))
+    bot_is_running = reads(method(is_running))
     domain_counts = reads(method(domain_counts))
-
-    @reads
-    def bot_is_running(self, tx: Transaction) -> bool:
-        """True if a bot that uses this database was seen in the last minute and a half."""
-        seen = last_seen(tx)
-        return seen is not None and seen.runs
 
     @reads
     def summary(self, tx: Transaction, workspace: str) -> AlertsSummary:

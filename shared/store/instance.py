@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import secrets
-import socket
 
-from shared.frozen import frozen
 from shared.store import facts
 from shared.store.db.engine import Repository, Transaction, method, reads, writes
 from shared.store.facts import INSTANCE, PROCESS
@@ -13,27 +11,11 @@ from shared.store.facts import INSTANCE, PROCESS
 BEAT_SECONDS = 20.0
 ALIVE_SECONDS = 90.0
 """A bot that was seen so long ago no longer runs."""
-FORGET_SECONDS = 86_400.0
 
 
-@frozen
-class SeenBot:
-    """The bot that was seen last: on which machine, and how many seconds ago."""
-
-    host: str
-    age: float
-
-    @property
-    def runs(self) -> bool:
-        return self.age <= ALIVE_SECONDS
-
-
-def last_seen(tx: Transaction) -> SeenBot | None:
-    """The bot that was seen last, as far back as a day."""
-    seen = max(facts.listed(tx, PROCESS), key=lambda fact: fact.at or 0.0, default=None)
-    if seen is None:
-        return None
-    return SeenBot(host=str(seen.value.get("host", "")), age=max(0.0, tx.now - (seen.at or 0.0)))
+def is_running(tx: Transaction) -> bool:
+    """True if a bot that uses this database was seen in the last minute and a half."""
+    return bool(facts.since(tx, PROCESS, tx.now - ALIVE_SECONDS))
 
 
 def known_id(tx: Transaction) -> str | None:
@@ -56,8 +38,8 @@ class Instance(Repository):
     @writes
     def beat(self, tx: Transaction, process: str) -> None:
         """This bot runs."""
-        facts.put(tx, PROCESS, process, {"host": socket.gethostname()}, at=tx.now)
-        facts.forget(tx, PROCESS, before=tx.now - FORGET_SECONDS)
+        facts.put(tx, PROCESS, process, at=tx.now)
+        facts.forget(tx, PROCESS, before=tx.now - ALIVE_SECONDS)
 
     @writes
     def leave(self, tx: Transaction, process: str) -> None:

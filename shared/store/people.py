@@ -76,7 +76,7 @@ class Turns(Repository):
     @writes
     def leave(self, tx: Transaction, person: Actor, *, until: float | None) -> None:
         """Write down that a person is away, and have their turns passed on; None: until they say that they are back."""
-        facts.put(tx, ABSENCE, person.id, {"name": person.name}, at=until)
+        facts.put(tx, ABSENCE, person.id, at=until)
         mine = (alerts.c.owner == person.id) & alerts.c.turn_ends_at.is_not(None)
         passed = sa.func.trim(alerts.c.passed + " " + alerts.c.owner)
         over = sa.update(alerts).where(mine).values(turn_ends_at=tx.now, passed=passed, **NO_TURN)
