@@ -14,39 +14,36 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from secrets import token_hex
 
-import aiohttp
 import structlog
 
-from bot.cards import card_settings
 from bot.commands.context import open_contexts
 from bot.core import Core
 from bot.delivery import Router
-from bot.guardrails import Guardrails
+from bot.guardrails import SAMPLED_EVERY, Guardrails
 from bot.http.asgi import AsgiApp, ReplyPage, SlackRequests
 from bot.http.readiness import ReadinessProbe
 from bot.http.webhook import FORGET_SECONDS, BodyReader, DeliveryIntake, WebhookReceiver, WebhookSecrets
 from bot.interactions.gate import CHECK_SECONDS
 from bot.interactions.listeners import Listeners, bolt_app
 from bot.jobs import due, polls
-from bot.jobs.polls import GuardrailSampler, HistorySampler, Reconciler
-from bot.jobs.reminders import times_of
+from bot.jobs.due import times_of
+from bot.jobs.polls import HistorySampler, Reconciler
 from bot.jobs.standings import CardRefresher, DomainChecks
 from bot.runtime import DeliverySignals, Supervisor
-from bot.slack.directory import ROTA_SECONDS, may_still_pause
-from bot.slack.socket_mode import SocketMode, SocketTimeouts
+from bot.slack.directory import ROTA_SECONDS
+from bot.slack.socket_mode import SocketMode
 from bot.slack.web_api import SlackError, open_web_api
-from bot.worker import JobScheduler, Worker
+from bot.worker import JobScheduler, Kind, Worker
 from shared.api.errors import OutreachError
-from shared.api.transport import Transport
 from shared.domain.wall_clock import DAY
 from shared.frozen import frozen
 from shared.history.history import History
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings
-from shared.store import LeaseTimings, Store, open_store
+from shared.store import Store, open_store
 from shared.store.db.engine import sole_owner
 from shared.store.instance import BEAT_SECONDS
-from shared.store.jobs import EVALUATE
+from shared.store.jobs import DOMAIN, EVALUATE
 from shared.store.webhooks import SecretCipher, WebhookSubscriptions
 
 GRACE = 3.0
@@ -69,29 +66,19 @@ class Bot:
 
 
 @asynccontextmanager
-async def open_bot(
-    settings: Settings,
-    *,
-    pace: LeaseTimings | None = None,
-    timeouts: SocketTimeouts | None = None,
-    slack_session: aiohttp.ClientSession | None = None,
-    transport: Transport | None = None,
-) -> AsyncIterator[Bot]:
-    """Everything but the server, running; closed in order at the end. Raises `RecordsUnavailable`.
-
-    `slack_session` and `transport` carry the requests to Slack and to the service in place of their own connections.
-    """
+async def open_bot(settings: Settings) -> AsyncIterator[Bot]:
+    """Everything but the server, running; closed in order at the end. Raises `RecordsUnavailable`."""
     async with AsyncExitStack() as stack:
         # What is opened later is closed earlier: the store outlives everything that writes to it.
-        store = await stack.enter_async_context(open_store(settings.database, timings=pace))
+        store = await stack.enter_async_context(open_store(settings.database))
         await _begin(store, settings, alone=stack.enter_context(sole_owner(settings.database)))
         supervisor = Supervisor(expected=(OutreachError, RecordsUnavailable, SlackError))
         contexts = await stack.enter_async_context(
-            open_contexts(settings, store, problems=supervisor.problems, transport=transport)
+            open_contexts(settings, store, problems=supervisor.problems)
         )
         token, base = settings.slack.bot_token, settings.slack.api_url or ""
         slack = await stack.enter_async_context(
-            open_web_api(token.get_secret_value() if token else "", base_url=base, session=slack_session)
+            open_web_api(token.get_secret_value() if token else "", base_url=base)
         )
         core = Core(contexts, slack, supervisor)
         intake = DeliveryIntake(store, stored=core.signals.stored)
@@ -106,25 +93,24 @@ async def open_bot(
         scheduler.every(PROBE_SECONDS, readiness.probe, name="readiness", at_once=True)
         scheduler.every(CHECK_SECONDS, listeners.gate.check_channels, name="channels", at_once=True)
         router = Router(store, signals=core.signals, routes=core.routes, stored_count=lambda: intake.count)
-        refresher = CardRefresher(store, contexts, soon=core.signals.account, planned=core.signals.changed)
         tasks = {
             "intake": intake.run,
             "routing": router.run,
             "jobs": worker.run,
-            "card_refresh": refresher.run,
+            "card_refresh": CardRefresher(core).run,
             "schedule": scheduler.run,
         }
         clock, bodies, receives = store.database.clock, BodyReader(), None
         if (app_token := settings.slack.app_token) is not None:
             # The connection needs the listeners, and they ask the probe how the connection is.
-            connection = SocketMode(bolt, app_token.get_secret_value(), slack, timeouts=timeouts)
+            connection = SocketMode(bolt, app_token.get_secret_value(), slack)
             readiness.socket_mode, tasks["socket_mode"] = connection, connection.run
         elif secret := settings.slack.signing_secret:
             receives = SlackRequests(bolt, signing_secret=secret.get_secret_value(), bodies=bodies)
         web = AsgiApp(
             receiver=WebhookReceiver(intake=intake, bodies=bodies, secrets=secrets, now=clock),
             slack=receives,
-            replies=ReplyPage(store=store, cards=card_settings(settings), now=clock),
+            replies=ReplyPage(store=store, cards=contexts.cards, now=clock),
             default_workspace=settings.default_workspace,
             probe=readiness,
             details_apart=settings.details_address is not None,
@@ -139,44 +125,27 @@ async def open_bot(
 
 async def _build_jobs(stack: AsyncExitStack, core: Core) -> tuple[JobScheduler, Worker]:
     """Build what ticks, and the worker for what is due."""
-    store, contexts, signals, settings = core.store, core.contexts, core.signals, core.settings
+    store, settings = core.store, core.settings
     # The history that the dashboard shows. The thresholds are the same for every workspace.
     thresholds = settings.workspace().thresholds
     history = await stack.enter_async_context(History(settings.history_database, thresholds=thresholds))
     beat = await stack.enter_async_context(_heartbeat(store))
-    permitted = partial(may_still_pause, core.directory, settings.roles)
-    guard = Guardrails(store, contexts, planned=signals.changed, permitted=permitted)
-    checks = None
-    if settings.dns.enabled:
-
-        def changed() -> None:
-            signals.changed()
-            signals.account_changed()  # the card of a paused domain shows its DNS
-
-        checks = DomainChecks(store, settings.routes, settings.dns, stored=signals.stored, changed=changed)
-    reconciler = Reconciler(store, contexts, found=signals.stored)
-    watch = checks.watch if checks else None
-    sampler = GuardrailSampler(store, contexts, accounts=guard.accounts, watch=watch)
+    checks = DomainChecks(core) if settings.dns.enabled else None
+    guard, reconciler = Guardrails(core, checks.watch if checks else None), Reconciler(core)
+    kinds = due.kinds(core, guard)
+    if checks:
+        kinds.append(Kind(name=DOMAIN, one=checks.check, parallel=1, renewed=True))
     scheduler = JobScheduler(core.supervisor)
     every = scheduler.every
     if settings.routes.rotas:
         every(ROTA_SECONDS, core.directory.read_rota, name="rota people", at_once=True)
     every(polls.RECONCILED_EVERY, reconciler.reconcile, name="reconcile", at_once=True)
-    every(polls.HISTORY_EVERY, HistorySampler(contexts, history).sample, name="history")
-    every(polls.EVERY, sampler.sample, name="guardrail counts", at_once=True)
+    every(polls.HISTORY_EVERY, HistorySampler(core, history).sample, name="history")
+    every(SAMPLED_EVERY, guard.sample, name="guardrail counts", at_once=True)
     every(REVIVE_SECONDS, store.posting.revive, name="revive")
     every(PRUNE_SECONDS, partial(_prune, store, settings), name="retention")
     every(BEAT_SECONDS, beat, name="heartbeat")
-    kinds = due.kinds(
-        store,
-        contexts,
-        planned=signals.changed,
-        routes=core.routes,
-        guard=guard,
-        checks=checks,
-        outbox=core.outbox,
-    )
-    return scheduler, Worker(store, kinds, workspaces=contexts.clients, wakeup=signals.jobs)
+    return scheduler, Worker(store, kinds, workspaces=settings.workspaces, wakeup=core.signals.jobs)
 
 
 async def _prune(store: Store, settings: Settings) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
@@ -113,7 +113,8 @@ class OpenForm:
 
     @property
     def line(self) -> str:
-        return f"form {self.verb}" + (f" @{self.workspace}" if self.workspace else "")
+        """Without its words the command offers the form."""
+        return f"{self.verb} @{self.workspace}" if self.workspace else self.verb
 
 
 @frozen
@@ -121,10 +122,7 @@ class ShowSample:
     """Shows a sample of an interested reply's card to one person; `pressed`: a button of that card was pressed."""
 
     pressed: bool = False
-
-    @property
-    def line(self) -> str:
-        return "sample pressed" if self.pressed else "sample"
+    line: str = "help"
 
 
 def read_line(line: str) -> Action:
@@ -136,9 +134,6 @@ def read_line(line: str) -> Action:
     if verb == "yes" and rest.startswith(QUESTION):
         nonce, _, choice = rest.partition(" ")
         return Confirm(nonce=nonce, choice=int(choice) if choice.isdigit() else 0)
-    if verb == "form":
-        form, _, workspace = rest.partition(" @")
-        return OpenForm(verb=form, workspace=workspace)
     return Cancel() if line == "no" else parse(line)
 
 
@@ -224,6 +219,7 @@ def change_of(action: Action | None) -> int:
 
 
 Block = dict[str, Any]
+T = TypeVar("T")
 
 LABEL, VALUE, OPTION_VALUE, MENU = 75, 2_000, 150, 5
 TOTAL = 13_000
@@ -232,8 +228,8 @@ TITLE, PARAGRAPH, QUOTE, CONTEXT, FALLBACK, EXCERPT, FACT = 150, 2_800, 1_500, 1
 ROW_OF_BUTTONS, FACTS, PARAGRAPHS = 10, 20, 10
 MOST_BLOCKS = 50
 DATE = "{date_short_pretty}, {time}"
-SHRINKING = ((40, 600), (20, 600), (10, 300), (5, 120), (0, 60))
-"""Rows and letters of a card that is too long, until it is short enough."""
+SHRINKING: Sequence[tuple[int, int] | None] = (None, (40, 600), (20, 600), (10, 300), (5, 120), (0, 60))
+"""Rows and letters of a card that is too long, until it is short enough; None: all of them."""
 Sizes = tuple[int, int, int]
 ITEM_SIZES: Sequence[Sizes] = ((120, 400, 160), (100, 120, 80), (80, 60, 40), (60, 30, 0), (20, 0, 0))
 """Letters of title, facts and quote of an item; the last fits for twenty items of any alphabet."""
@@ -271,6 +267,10 @@ class Message:
     text: str
     blocks: list[Block]
 
+    @property
+    def body(self) -> Block:
+        return {"text": self.text, "blocks": self.blocks}
+
 
 # -- whole messages
 
@@ -281,15 +281,13 @@ def render(card: Card) -> Message:
 
 
 def _fitting_blocks(card: Card, *, in_view: bool = False) -> list[Block]:
-    blocks = _draw(card, in_view=in_view)
-    for rows, letters in SHRINKING:
-        if size(blocks) <= TOTAL:
-            return blocks
-        blocks = _draw(_trimmed(card, rows=rows, letters=letters), in_view=in_view)
-    return blocks
+    return _sized(lambda room: _draw(_trimmed(card, room), in_view=in_view), SHRINKING)
 
 
-def _trimmed(card: Card, *, rows: int, letters: int) -> Card:
+def _trimmed(card: Card, room: tuple[int, int] | None) -> Card:
+    if room is None:
+        return card
+    rows, letters = room
     short = changed(card, lambda text: cut(text, letters))
     table = short.table
     if table:
@@ -402,7 +400,7 @@ def render_condensed(card: Card) -> Message:
     """The Card in a few lines, with all of its buttons."""
     facts = tuple(replace(fact, value=f"{fact.label} {fact.value}", at=None) for fact in card.facts)
     short, below = replace(card, facts=facts), [*context(card.footer), *actions(card.buttons)]
-    blocks = _sized(lambda sizes: [_item(short, sizes), *below])
+    blocks = _sized(lambda sizes: [_item(short, sizes), *below], ITEM_SIZES)
     return Message(text=fallback(card), blocks=blocks) if _fit(blocks) else render(card)
 
 
@@ -418,7 +416,7 @@ def render_list(title: str, cards: Sequence[Card]) -> Message:
         return blocks
 
     text = f"{title}: {'; '.join(card.title for card in cards)}"
-    return Message(text=escape(cut(visible(text), FALLBACK)), blocks=_sized(draw))
+    return Message(text=escape(cut(visible(text), FALLBACK)), blocks=_sized(draw, ITEM_SIZES))
 
 
 def render_with(card: Card, items: Sequence[Card]) -> Message:
@@ -426,11 +424,11 @@ def render_with(card: Card, items: Sequence[Card]) -> Message:
     return Message(text=fallback(card), blocks=_with_items(_fitting_blocks(card), items))
 
 
-def _sized(draw: Callable[[Sizes], list[Block]]) -> list[Block]:
+def _sized(draw: Callable[[T], list[Block]], sizes: Sequence[T]) -> list[Block]:
     """The blocks in the largest size that fits, or else the smallest."""
     blocks: list[Block] = []
-    for sizes in ITEM_SIZES:
-        blocks = draw(sizes)
+    for one in sizes:
+        blocks = draw(one)
         if _fit(blocks):
             break
     return blocks
@@ -442,7 +440,7 @@ def _fit(blocks: Sequence[Block]) -> bool:
 
 def _with_items(blocks: list[Block], items: Sequence[Card]) -> list[Block]:
     # Texts get shorter before an item is left out: the next page begins after the last that belongs on this one.
-    drawn = _sized(lambda sizes: [*blocks, *_entries(items, sizes)])
+    drawn = _sized(lambda sizes: [*blocks, *_entries(items, sizes)], ITEM_SIZES)
     count = len(items)
     while not _fit(drawn) and count:
         count -= 1
@@ -698,17 +696,13 @@ def channels_in(card: Card) -> frozenset[str]:
 
 def with_channel_names(card: Card, names: Mapping[str, str]) -> Card:
     """The Card with each channel by its name, like `#sales`, where that is known; commands of buttons keep the reference."""
-    known = {channel: name for channel, name in names.items() if name}
 
     def named(match: re.Match[str]) -> str:
-        return known.get(match["linked"] or match["bare"], match[0])
+        name = names.get(match["linked"] or match["bare"]) or match[0]
+        # `this conversation` may begin a sentence.
+        return name if match.start() else f"{name[:1].upper()}{name[1:]}"
 
-    if not known:
-        return card
-    renamed = changed(card, lambda text: _REFERENCE.sub(named, text))
-    if renamed.title != card.title:  # `this conversation` may begin it
-        renamed = replace(renamed, title=f"{renamed.title[:1].upper()}{renamed.title[1:]}")
-    return renamed
+    return changed(card, lambda text: _REFERENCE.sub(named, text))
 
 
 def changed(card: Card, change: Callable[[str], str]) -> Card:
@@ -764,12 +758,9 @@ def text_of(blocks: Sequence[Block]) -> str:
 def _words(part: Block) -> str:
     """The words of a block, an element or a text object."""
     match part:
-        case {"type": "date"}:
-            fallback = escape(part["fallback"]).replace("|", "/")
-            words = f"<!date^{part['timestamp']}^{part['format']}|{fallback}>"
         case {"type": "mrkdwn", "text": str(text)}:
             words = text
-        case {"text": str(text)}:
+        case {"text": str(text)} | {"fallback": str(text)}:
             words = escape(text)
         case {"rows": rows}:
             words = "\n".join(" · ".join(map(_words, row)) for row in rows)

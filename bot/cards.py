@@ -335,10 +335,6 @@ class CardSettings:
         return found[1] if ours and now < int(found[2]) + VALID_SECONDS else ""
 
 
-PLAIN_CARDS = CardSettings()
-"""Cards of a single workspace, without links."""
-
-
 def _mac(secret: str, text: str) -> str:
     key = hmac.digest(secret.encode(), _PURPOSE, hashlib.sha256)
     mac = hmac.digest(key, text.encode(), hashlib.sha256)[:MAC_BYTES]
@@ -619,7 +615,7 @@ def _settled(alert: Alert) -> Card:
     return Card(_title(alert, in_list=False))
 
 
-def card_of(post: Post, settings: CardSettings = PLAIN_CARDS, *, in_list: bool = False) -> Card:
+def card_of(post: Post, settings: CardSettings, *, in_list: bool = False) -> Card:
     """The card that a post shows."""
     draws = post_kinds.kind_of(post.kind).draws
     if draws == "note":
@@ -637,7 +633,7 @@ def card_of(post: Post, settings: CardSettings = PLAIN_CARDS, *, in_list: bool =
     return listed(card(alert)) if post.condensed else card(alert)
 
 
-def message(posts: Sequence[Post], settings: CardSettings = PLAIN_CARDS) -> Message:
+def message(posts: Sequence[Post], settings: CardSettings) -> Message:
     """One post as a whole card, or several as a list in which each keeps its own button."""
     first, in_list = posts[0], bool(posts[0].bundle) or len(posts) > 1
     draws = post_kinds.kind_of(first.kind).draws
@@ -647,8 +643,7 @@ def message(posts: Sequence[Post], settings: CardSettings = PLAIN_CARDS) -> Mess
         workspace = first.workspace if settings.several else ""
         return change_message(first.change, read_note(first.note), workspace=workspace)
     if draws == "answer":
-        stored = json.loads(first.note)
-        return Message(text=stored["text"], blocks=stored["blocks"])
+        return Message(**json.loads(first.note))
     drawn = [card_of(post, settings, in_list=in_list) for post in posts]
     if in_list:
         content = blockkit.render_list(_list_title([post.alert or Alert(id="") for post in posts]), drawn)
@@ -745,7 +740,7 @@ def read_note(note: str) -> Card:
 
 
 def write_answer(message: Message) -> str:
-    return json.dumps({"text": message.text, "blocks": message.blocks})
+    return json.dumps(message.body)
 
 
 def restated(note: str) -> Card | None:

@@ -28,7 +28,7 @@ class Core:
         self.outbox = Outbox(
             store,
             MessageSender(slack, timeout=store.posting.timings.patience),
-            settings=settings,
+            drawn=contexts.cards,
             routes=self.routes,
             directory=self.directory,
             planned=self.signals.changed,

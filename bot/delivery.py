@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from datetime import timedelta
 from secrets import token_hex
-from typing import Protocol
 
 import structlog
 
 from bot import blockkit, cards
-from bot.blockkit import Message, channels_in, with_channel_names
+from bot.blockkit import Message
+from bot.cards import CardSettings
 from bot.runtime import DeliverySignals
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.messages import MessageSender
@@ -28,7 +28,6 @@ from shared.domain.card import Card, Tone
 from shared.domain.event_kinds import DNS, EVENTS, PAUSED, kind_of
 from shared.frozen import frozen
 from shared.records.records import RecordsUnavailable, Subscription
-from shared.settings import Settings
 from shared.settings.sections import Rota, Routing
 from shared.store import Store, post_kinds
 from shared.store.alerts import NAME_LETTERS
@@ -56,11 +55,6 @@ POLL_SECONDS = 1.0
 """Seconds between checks for deliveries that other processes stored."""
 ROUTED_AT_ONCE, ROUTED_BESIDE_INTAKE = 50, 10
 """Deliveries that one transaction routes: fewer while others arrive, which wait for it to be stored."""
-OUTAGE_SECONDS = 1.0
-BURST = 500.0
-"""Deliveries per second; while more arrive, intake goes first."""
-COUNTED_OVER_SECONDS = 0.05
-"""The shortest time over which arrivals are counted."""
 YIELD_SECONDS = 0.04
 """Left to the intake between two checks in a burst."""
 
@@ -75,32 +69,20 @@ class Router:
     ) -> None:
         self._store, self._signals, self._routes = store, signals, routes
         self._stored_count = stored_count
-        self._counted, self._in_burst = (0, time.monotonic()), False
         self._stored_before = 0
         """As many were stored when it routed last."""
 
     async def run(self) -> None:
         """Route what is stored as long as the bot runs."""
-        self._signals.unrouted = True
         while True:
-            pause = await self.round()
-            if not await self._signals.deliveries.wait(pause):
-                self._signals.unrouted = True  # other processes store deliveries too
-            await self._give_way()
+            await self.round()
+            await self._signals.deliveries.wait(POLL_SECONDS)
+            # In a burst, in which more arrive than are routed beside them, the database is the intake's for a while.
+            if self._stored_count() - self._stored_before > ROUTED_BESIDE_INTAKE:
+                await asyncio.sleep(YIELD_SECONDS)
 
-    async def _give_way(self) -> None:
-        """Leave the database to the intake for a while in a burst."""
-        (before, since), stored, now = self._counted, self._stored_count(), time.monotonic()
-        if now - since >= COUNTED_OVER_SECONDS:
-            self._counted, self._in_burst = (stored, now), stored - before > BURST * (now - since)
-        if self._in_burst:
-            await asyncio.sleep(YIELD_SECONDS)
-
-    async def round(self) -> float:
-        """Route a portion of what is stored; returns after how many seconds to look again."""
-        if not self._signals.unrouted:
-            return POLL_SECONDS
-        self._signals.unrouted = False
+    async def round(self) -> None:
+        """Route a portion of what is stored."""
         stored, before = self._stored_count(), self._stored_before
         self._stored_before = stored
         limit = ROUTED_AT_ONCE if stored == before else ROUTED_BESIDE_INTAKE
@@ -108,8 +90,7 @@ class Router:
             routed = await self._store.deliveries.route(self._routes.decide, limit=limit)
         except RecordsUnavailable as error:
             log.warning("database unavailable", error=str(error))
-            self._signals.unrouted = True
-            return OUTAGE_SECONDS
+            return
         for pending, decision in routed:
             _count_delivery(pending, decision)
         if routed:
@@ -118,7 +99,6 @@ class Router:
             self._signals.account_changed()  # a new card has its inboxes, sequences and DNS at once
         if sum(pending.arrivals for pending, _ in routed) == limit:
             self._signals.stored()
-        return POLL_SECONDS
 
 
 def _count_delivery(pending: PendingDelivery, decision: Decision) -> None:
@@ -144,13 +124,6 @@ def _count_delivery(pending: PendingDelivery, decision: Decision) -> None:
 LATE_TURN = "It came in the quiet hours, and is unclaimed."
 
 
-class People(Protocol):
-    """Tells about the people in rotas; someone unknown has no name and can take turns."""
-
-    def name(self, person: str) -> str: ...
-    def is_gone(self, person: str) -> bool: ...
-
-
 @frozen
 class Target:
     """A channel that gets an event, and how."""
@@ -172,8 +145,8 @@ class Routes:
     routing: Routing = field(default_factory=Routing)
     remind_after: timedelta | None = None
     """The time that a paused domain may stay unacknowledged."""
-    people: People | None = None
-    """The people in rotas; None: nothing is known of them."""
+    people: UserDirectory | None = None
+    """Knows the people in rotas; someone unknown has no name and can take turns."""
 
     def candidates(self, rota: Rota, channel: str, now: float) -> Candidates:
         """The people who may get a turn now, and the end of the channel's quiet hours."""
@@ -313,8 +286,8 @@ def _hash(reply: str | None) -> str:
 # -- Does what Slack is asked for: posts what waits, looks up posts whose outcome is unknown, and edits messages
 
 
-MAX_CHANNELS, MAX_LOOKUPS, MAX_PAINTS = 16, 4, 4
-"""Channels that are posted to, places that are read, and messages that are edited at the same time."""
+MAX_CHANNELS = 16
+"""Channels that are posted to at the same time."""
 LONGEST_BACKOFF, RENDER_SECONDS = 30.0, 60.0
 """Seconds at most until a failed post is tried again, and until a message that can't be drawn is."""
 
@@ -338,21 +311,17 @@ class Outbox:
         store: Store,
         messages: MessageSender,
         *,
-        settings: Settings,
+        drawn: CardSettings,
         routes: Routes,
         directory: UserDirectory,
         planned: Callable[[], None],
     ) -> None:
-        self._store, self._messages, self._routes = store, messages, routes
-        self._cards = cards.card_settings(settings)
+        self._store, self._messages, self._routes, self._cards = store, messages, routes, drawn
         self._directory, self._planned = directory, planned
-        alerts = [workspace.alert_channel for workspace in settings.workspaces.values()]
-        self._others = [one for one in (settings.routes.fallback, *alerts) if one]
+        places = (routes.routing.fallback, *routes.alert_channels.values())
+        self._others = [one for one in places if one]
         self.slack_error = ""
-        """Slack's last error; empty after a success."""
-
-    def note_lost_token(self, error: str) -> None:
-        self.slack_error = error
+        """Slack's last error, or the event by which the token was lost; empty after a success."""
 
     def report(
         self, broken: str, posts: Sequence[Post], outcome: Outcome, settled: Settled
@@ -380,8 +349,7 @@ class Outbox:
         card = cards.restated(first.note) if first.kind == ANSWER and not first.change else None
         if card:
             viewer = Viewer(channel=first.channel)  # everybody there reads it
-            named = {one: await self._directory.shown_name(one, viewer) for one in channels_in(card)}
-            return blockkit.render_condensed(with_channel_names(card, named))
+            return blockkit.render_condensed(await self._directory.name_channels(card, viewer))
         return cards.message(posts, self._cards)
 
     async def post(self, channel: Job, deadline: float) -> None:
@@ -437,14 +405,7 @@ class Outbox:
         if lookup is None:
             return
         try:
-            look = await self._messages.look(
-                lookup.channel,
-                {post.key for post in lookup.posts},
-                since=lookup.since,
-                age=lookup.age,
-                deadline=deadline,
-                thread_ts=lookup.thread_ts,
-            )
+            look = await self._messages.look(lookup, deadline=deadline)
         except Exception as error:
             log.exception("look-up failed", channel=lookup.channel)
             look = Look(error=type(error).__name__)

@@ -11,13 +11,17 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import date, timedelta
 
 import structlog
 
 from bot.cards import write_note
-from bot.commands.context import CommandContexts
+from bot.core import Core
+from bot.runtime import visit
+from bot.slack.permissions import Standing
+from shared.api.client import OutreachClient
 from shared.api.errors import NotFound, OutreachError, RateLimited, Refused, Unreachable
+from shared.api.models import Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
 from shared.commands.base import ALL as ALL_SEQUENCES
 from shared.commands.base import DOMAIN, CommandContext
@@ -29,12 +33,24 @@ from shared.commands.run import with_workspace
 from shared.commands.times import End as PauseEnd
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.event_kinds import TROUBLES
-from shared.domain.wall_clock import moment
+from shared.domain.evidence import totals
+from shared.domain.snapshot import service_day
+from shared.domain.wall_clock import DAY, moment
 from shared.guardrails.activity import HORIZON, Activity, domain_of
 from shared.guardrails.evaluate import CLEAR_SECONDS, Finding, doubt, holding, is_on, spans_of
 from shared.guardrails.rule import EVENT_OF, Action, NamedRule, Rule, Scope, catalog, parse, subject_key
 from shared.records.audit import Actor, AuditEntry, Before
-from shared.records.guardrails import ALL, Incident, RuleFinding
+from shared.records.guardrails import (
+    ALL,
+    CLOSED,
+    HEALTH,
+    POLL,
+    CountSample,
+    Incident,
+    RuleFinding,
+    day_of,
+    number_of,
+)
 from shared.records.records import UNDER_WAY
 from shared.store import Store
 from shared.store.guardrails import HELD_EVERY, Claim
@@ -54,8 +70,12 @@ _LIMITS = {
     "at once": "the rule already keeps as many sequences paused as it may ({rule.at_once})",
 }
 
-EVERY = 30.0
-"""Seconds between two evaluations."""
+EVERY, SAMPLED_EVERY = 30.0, 300.0
+"""Seconds between two evaluations, and between two readings of counts and health: four requests each."""
+BACKFILL = 30
+"""Days whose whole counts are read once, so that rules and backtests know a past."""
+DAYS_READ_AT_ONCE = 10
+"""Days that one reading fills in: two requests each."""
 RELOAD_SECONDS = 3600.0
 """Seconds between two readings of everything, which also forget what is old."""
 OVERLAP_SECONDS = 1800.0
@@ -64,8 +84,7 @@ LATE_SECONDS = 300.0
 """Counts are stored so long after the moment that they are of, at most."""
 NEVER = float("-inf")
 
-Permitted = Callable[[str, str], Awaitable[bool]]
-"""Answers if the person with this Slack id may pause sequences, in this channel."""
+Watch = Callable[[str, Sequence[Inbox]], Awaitable[None]]
 
 log = structlog.get_logger("guardrails")
 
@@ -120,19 +139,17 @@ async def refresh(account: Account, store: Store, workspace: str, *, spans: froz
 
 
 class Guardrails:
-    """Handles jobs of the kinds `evaluate` and `act`; each incident is handled and reported once, whoever evaluates."""
+    """Handles jobs of the kinds `evaluate` and `act`; each incident is handled and reported once, whoever evaluates.
 
-    def __init__(
-        self,
-        store: Store,
-        contexts: CommandContexts,
-        *,
-        planned: Callable[[], None],
-        permitted: Permitted | None = None,
-    ) -> None:
-        self.store, self._contexts, self._planned = store, contexts, planned
-        self._permitted = permitted
-        self.accounts: Mapping[str, Account] = {name: Account() for name in contexts.clients}
+    `sample` reads what rules are asked about, and has `watch` note each workspace's inboxes.
+    """
+
+    def __init__(self, core: Core, watch: Watch | None = None) -> None:
+        self.store, self._contexts, self._planned = core.store, core.contexts, core.signals.changed
+        self._directory, self._watch = core.directory, watch
+        self._written: dict[tuple[str, str, str], CountSample] = {}
+        """The last sample of each subject that this process has stored: only what differs is stored again."""
+        self.accounts: Mapping[str, Account] = {name: Account() for name in core.contexts.clients}
         # The first sentence loads the grammar, which takes a tenth of a second: do it before the loop serves anyone.
         catalog({}, ())
 
@@ -195,9 +212,16 @@ class Guardrails:
             self._planned()
 
     async def _not_permitted(self, workspace: str, named: NamedRule) -> str:
-        """Why the rule may not act in the name of who added it."""
-        who = named.added_by
-        if not (who and self._permitted) or await self._permitted(who, self._place(workspace)):
+        """Why the rule may not act in the name of who added it.
+
+        Where Slack does not say who it is, what held when the rule was added holds.
+        """
+        person = await self._directory.find(named.added_by) if named.added_by else None
+        if person is None or not person.is_known:
+            return ""
+        rules, channel = self._contexts.settings.roles, self._place(workspace)
+        standing = Standing(person=person, rules=rules, channel=channel)
+        if standing.may("pause") and not person.is_deleted:
             return ""
         return f"@{named.added_name}, who added the rule, no longer has permission to pause sequences"
 
@@ -257,6 +281,54 @@ class Guardrails:
         if left:
             card = together_card([(one, await self._card(one)) for one in left])
         return await incidents.restate(first, self._note(first.workspace, card))
+
+    async def sample(self) -> None:
+        """Read the counts of every workspace; one that fails is read next time. Raises `RecordsUnavailable`.
+
+        Several processes can, and write the same rows.
+        """
+        await visit(self._contexts.clients, self._sample, failed="counts not read")
+
+    async def _sample(self, workspace: str) -> None:
+        client = self._contexts.clients[workspace]
+        sequences, inboxes = await asyncio.gather(client.list_sequences(), client.list_inboxes())
+        if self._watch:
+            await self._watch(workspace, inboxes)
+        at = self.store.database.clock()
+        today = service_day(client, now=moment(at))
+        day = number_of(today)
+        samples = await _read_day(client, today, sequences, inboxes, at=at)
+        for inbox in inboxes:
+            if (health := inbox.health_score) is not None:
+                key = inbox.email.casefold()
+                samples.append(CountSample(scope=HEALTH, key=key, day=day, at=at, health=health))
+        new = [one for one in samples if self._is_new(workspace, one)]
+        poll = CountSample(scope=POLL, key="", day=day, at=at)
+        await self.store.guardrails.keep(workspace, [*new, poll])
+        self.accounts[workspace].sequences = sequences
+        await self._fill_in(workspace, day, sequences, inboxes)
+
+    def _is_new(self, workspace: str, sample: CountSample) -> bool:
+        """True for what has changed since this process wrote it last; a score lasts from one day to the next."""
+        place = (workspace, sample.scope, sample.key)
+        last = self._written.get(place)
+        self._written[place] = sample
+        day = last.day if last and sample.scope == HEALTH else sample.day
+        return last is None or replace(sample, at=last.at, day=day) != last
+
+    async def _fill_in(
+        self, workspace: str, today: int, sequences: Sequence[Campaign], inboxes: Sequence[Inbox]
+    ) -> None:
+        """The whole counts of days that are over, the newest first."""
+        closed = await self.store.guardrails.closed_days(workspace)
+        missing = [day for day in range(today - 1, today - 1 - BACKFILL, -1) if day not in closed]
+        for day in missing[:DAYS_READ_AT_ONCE]:
+            at = (day + 1) * DAY - 1
+            client = self._contexts.clients[workspace]
+            samples = await _read_day(client, day_of(day), sequences, inboxes, at=at)
+            closing = CountSample(scope=CLOSED, key="", day=day, at=at)
+            await self.store.guardrails.keep(workspace, [*samples, closing])
+            self.accounts[workspace].loaded_at = NEVER
 
     # -- pauses
 
@@ -406,7 +478,7 @@ class Guardrails:
 
     def _context(self, about: RuleFinding) -> CommandContext:
         actor = replace(actor_of(about), channel=self._place(about.workspace))
-        return self._contexts.at(self._contexts.settings.workspace(about.workspace), actor)
+        return self._contexts.at(about.workspace, actor)
 
     def _place(self, workspace: str) -> str:
         """The channel for the message; empty if there is none."""
@@ -441,6 +513,39 @@ def _judge(
         )
         for named in rules
     ]
+
+
+async def _read_day(
+    client: OutreachClient, day: date, sequences: Sequence[Campaign], inboxes: Sequence[Inbox], *, at: float
+) -> list[CountSample]:
+    by_sequence, by_inbox = await asyncio.gather(
+        client.stats(group_by="sequence", start=day, end=day),
+        client.stats(group_by="inbox", start=day, end=day),
+    )
+    labels = {one.id: one.label for one in sequences}
+    addresses = {one.id: one.email.casefold() for one in inboxes if one.id}
+    samples = []
+    for scope, names, rows in (("sequence", labels, by_sequence), ("inbox", addresses, by_inbox)):
+        # By name, as deliveries have no other. Names that people can't tell apart are one subject.
+        written: dict[str, str] = {}
+        same: defaultdict[str, list[StatsRow]] = defaultdict(list)
+        for row in rows:
+            name = names.get(row.group, row.group)
+            same[written.setdefault(subject_key(name), name)].append(row)
+        for name, group in same.items():
+            # A count that one of several rows doesn't have is unknown.
+            sums = totals(group)
+            sample = CountSample(
+                scope=scope,
+                key=name,
+                day=number_of(day),
+                at=at,
+                sends=sums.sends,
+                replies=sums.replies,
+                positive=sums.positive_replies,
+            )
+            samples.append(sample)
+    return samples
 
 
 # -- cards

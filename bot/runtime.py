@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 import structlog
 
 from bot.telemetry import metrics
+from shared.api.errors import OutreachError
+from shared.records.records import HistoryUnavailable
 
 FAILING = 3
 """Failures in a row after which a task counts as failing."""
-
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
+"""The time until a task that failed is started again: at first, and at most."""
 CANCEL_SECONDS = 3.0
 """The time that a task may take to end before it is cancelled once more."""
 WORKSPACES_AT_ONCE = 8
@@ -39,14 +42,8 @@ class Supervisor:
     over them.
     """
 
-    def __init__(
-        self,
-        *,
-        expected: tuple[type[Exception], ...] = (),
-        first_pause: float = 1.0,
-        longest_pause: float = 60.0,
-    ) -> None:
-        self._expected, self._first_pause, self._longest_pause = expected, first_pause, longest_pause
+    def __init__(self, *, expected: tuple[type[Exception], ...] = ()) -> None:
+        self._expected = expected
         self._tasks: dict[str, _Task] = {}
 
     def problems(self) -> Sequence[str]:
@@ -85,7 +82,7 @@ class Supervisor:
         while not stopping.is_set():
             finished = False
             # A task that has run for a minute is well, though it never ends.
-            healthy = asyncio.get_running_loop().call_later(self._longest_pause, self._succeeded, name)
+            healthy = asyncio.get_running_loop().call_later(LONGEST_PAUSE_SECONDS, self._succeeded, name)
             try:
                 with self.attempt(name):
                     await run()
@@ -95,7 +92,7 @@ class Supervisor:
             if finished or stopping.is_set():
                 return
             doublings = max(0, self._tasks[name].failures - 1)
-            await asyncio.sleep(min(self._longest_pause, self._first_pause * 2.0 ** min(doublings, 10)))
+            await asyncio.sleep(min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0 ** min(doublings, 10)))
 
     @contextmanager
     def attempt(self, name: str) -> Iterator[None]:
@@ -126,16 +123,13 @@ class Wakeup:
         self._event = asyncio.Event()
         self.set = self._event.set
 
-    async def wait(self, seconds: float) -> bool:
-        """Wait until it is set, or that many seconds; False where it wasn't set."""
-        try:
+    async def wait(self, seconds: float) -> None:
+        """Wait until it is set, or that many seconds."""
+        with suppress(TimeoutError):
             # wait_for would swallow a cancellation that follows a wake-up.
             async with asyncio.timeout(seconds):
                 await self._event.wait()
-        except TimeoutError:
-            return False
         self._event.clear()
-        return True
 
 
 class DeliverySignals:
@@ -147,22 +141,26 @@ class DeliverySignals:
         """Something was put that may be due."""
         self.account_changed = self.account.set
         """Open cards may show an old state: a person changed the account, or a domain has trouble."""
-        self.unrouted = True
-        """Deliveries may wait for routing."""
-
-    def stored(self) -> None:
+        self.stored = self.deliveries.set
         """Deliveries were stored."""
-        self.unrouted = True
-        self.deliveries.set()
 
 
-async def visit(workspaces: Collection[str], act: Callable[[str], Awaitable[object]]) -> None:
-    """Call `act` for each workspace, few at once, in an order that no other process has. Raises the first error of any."""
+async def visit(
+    workspaces: Collection[str], act: Callable[[str], Awaitable[object]], *, failed: str = ""
+) -> None:
+    """Call `act` for each workspace, few at once, in an order that no other process has.
+
+    Where the service or the history does not answer, `failed` is logged, and the others are visited. Raises the first
+    other error of any.
+    """
     turns = asyncio.Semaphore(WORKSPACES_AT_ONCE)
 
     async def at_its_turn(name: str) -> None:
         async with turns:
-            await act(name)
+            try:
+                await act(name)
+            except (OutreachError, HistoryUnavailable) as error:
+                log.warning(failed, workspace=name, error=type(error).__name__)
 
     try:
         async with asyncio.TaskGroup() as group:

@@ -22,7 +22,6 @@ from shared.records.records import RecordsUnavailable
 from shared.settings import Settings, SettingsError
 from shared.storage.allocator import give_memory_back
 from shared.storage.database import DATABASE_FIX
-from shared.store import LeaseTimings
 from shared.store.db import migrate
 from shared.store.db.engine import DatabaseReplaced, unreachable
 from shared.text.parent_watch import wait_for_parent_exit
@@ -76,9 +75,7 @@ class Server(uvicorn.Server):
         yield
 
 
-async def serve(
-    settings: Settings, *, pace: LeaseTimings | None = None, load: Callable[[], Settings] | None = None
-) -> None:
+async def serve(settings: Settings, *, load: Callable[[], Settings] | None = None) -> None:
     """Run until SIGTERM, SIGINT or the parent's end; SIGHUP has the settings read again by `load`.
 
     Raises `RecordsUnavailable`, also when the database's file is deleted or replaced while the bot runs: nothing is
@@ -107,7 +104,7 @@ async def serve(
         is_first, replaced = True, False
         while not serving.done():
             async with AsyncExitStack() as opened:
-                bot = await _open(opened, settings, current, serving, is_first=is_first, pace=pace)
+                bot = await _open(opened, settings, current, serving, is_first=is_first)
                 if bot is None:
                     break
                 current.open(bot.web)
@@ -165,7 +162,6 @@ async def _open(
     serving: asyncio.Task[None],
     *,
     is_first: bool,
-    pace: LeaseTimings | None,
 ) -> Bot | None:
     """The bot; None when the server ended before it could be opened.
 
@@ -176,7 +172,7 @@ async def _open(
     pause, logged = DATABASE_RETRY_SECONDS, ""
     while not serving.done():
         try:
-            return await stack.enter_async_context(open_bot(settings, pace=pace))
+            return await stack.enter_async_context(open_bot(settings))
         except RecordsUnavailable as error:
             reason = await asyncio.to_thread(unreachable, settings.database)
             if is_first and (not reason or settings.database.get_backend_name() == "sqlite"):
@@ -267,9 +263,7 @@ def server_config(web: Application) -> uvicorn.Config:
     )
 
 
-def run(
-    settings: Settings, *, pace: LeaseTimings | None = None, load: Callable[[], Settings] | None = None
-) -> int:
+def run(settings: Settings, *, load: Callable[[], Settings] | None = None) -> int:
     """Run `serve` until it ends; the process's exit code."""
-    asyncio.run(serve(settings, pace=pace, load=load))
+    asyncio.run(serve(settings, load=load))
     return 0

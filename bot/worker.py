@@ -100,10 +100,15 @@ class Worker:
             while True:
                 await self._wakeup.wait(await self.round())
         finally:
-            running = [task for tasks in self._tasks.values() for task in tasks]
+            running = self.running
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
+
+    @property
+    def running(self) -> list[asyncio.Task[None]]:
+        """The calls under way."""
+        return [task for tasks in self._tasks.values() for task in tasks]
 
     async def round(self) -> float:
         """Start what is due; returns after how many seconds to look again."""
@@ -121,15 +126,10 @@ class Worker:
             return OUTAGE_SECONDS
         return pause
 
-    async def settle(self) -> None:
-        """Wait for what is under way."""
-        while running := [task for tasks in self._tasks.values() for task in tasks]:
-            await asyncio.wait(running)
-
     async def drain(self, seconds: float) -> None:
         """Start nothing new, and let what is under way end within a time limit."""
         self._draining = True
-        if running := [task for tasks in self._tasks.values() for task in tasks]:
+        if running := self.running:
             await asyncio.wait(running, timeout=seconds)
 
     async def _sweep(self) -> None:

@@ -6,15 +6,15 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Any, Literal
 
+from bot.cards import CardSettings, card_settings
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import SHOWN, Person, Reach, Standing
 from shared.api.client import OutreachClient
 from shared.api.pace import Priority
-from shared.api.transport import Transport
 from shared.commands import Invocation
 from shared.commands.base import HERE, Arguments, CommandContext, InChannel
 from shared.commands.pause import Pause
@@ -41,11 +41,11 @@ class CommandContexts:
     problems: Callable[[], Sequence[str]] = tuple
     """The bot's own current problems."""
 
-    def at(self, workspace: Workspace, actor: Actor) -> CommandContext:
+    def at(self, name: str, actor: Actor) -> CommandContext:
         """The context of someone's command in a workspace."""
         return CommandContext(
-            workspace=workspace,
-            client=self.clients[workspace.name],
+            workspace=self.settings.workspaces[name],
+            client=self.clients[name],
             actor=actor,
             records=self.store.records,
             settings=self.settings,
@@ -56,6 +56,10 @@ class CommandContexts:
     def now(self) -> datetime:
         """The time by the store's clock, which decides when timers are due."""
         return moment(self.store.database.clock())
+
+    @property
+    def cards(self) -> CardSettings:
+        return card_settings(self.settings)
 
     def workspace(self, name: str | None, *, channel: str = "") -> Workspace:
         """The named workspace, or the one whose alerts go to this channel, or the default."""
@@ -78,14 +82,11 @@ async def open_contexts(
     store: Store,
     *,
     problems: Callable[[], Sequence[str]] = tuple,
-    transport: Transport | None = None,
 ) -> AsyncIterator[CommandContexts]:
     """Open every workspace's client, without requests to the service."""
     async with AsyncExitStack() as stack:
         clients = {
-            name: await stack.enter_async_context(
-                open_client(settings, workspace, transport=transport, look=False)
-            )
+            name: await stack.enter_async_context(open_client(settings, workspace, look=False))
             for name, workspace in settings.workspaces.items()
         }
         yield CommandContexts(settings=settings, store=store, clients=clients, problems=problems)
@@ -109,11 +110,12 @@ class WorkspaceCache:
         return answer
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Answer:
     """An answer, and whether the whole channel sees it."""
 
     card: Card
+    _: KW_ONLY
     public: bool = False
     by: str = ""
     """The signature of who did it, empty where the card says so itself."""
@@ -180,7 +182,7 @@ class Caller(Standing):
             return await directory.permalink(*posted[0]) if posted else ""
 
         return replace(
-            contexts.at(contexts.workspace(workspace, channel=self.channel), self.actor),
+            contexts.at(contexts.workspace(workspace, channel=self.channel).name, self.actor),
             role=self.role,
             allows=self.may,
             find_place=lambda channel: directory.find_place(channel, viewer),
@@ -232,4 +234,4 @@ class Caller(Standing):
             effect="refused",
         )
         await contexts.store.records.record(entry)
-        return Answer(card=self.refusal(name, act=act))
+        return Answer(self.refusal(name, act=act))

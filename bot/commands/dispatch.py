@@ -7,7 +7,6 @@ yes takes it from that colleague and nobody else, who is then told in the thread
 
 from __future__ import annotations
 
-import asyncio
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
@@ -28,17 +27,14 @@ from bot.blockkit import (
     OpenForm,
     Perform,
     ShowSample,
-    channels_in,
     is_user,
     read_line,
     read_person,
-    with_channel_names,
 )
 from bot.cards import (
     LABELS,
     CardSettings,
     about,
-    card_settings,
     crm_button,
     details_card,
     listed,
@@ -68,7 +64,6 @@ from shared.domain.wall_clock import moment
 from shared.frozen import frozen
 from shared.records.audit import Actor
 from shared.settings import CLAIM, UnknownWorkspace
-from shared.store import Store
 from shared.store.alerts import Trace
 from shared.store.audit import Verdict
 from shared.text.formats import clip, show_span
@@ -101,43 +96,41 @@ GONE = warning(
 )
 
 
-@frozen
 class AlertActions:
     """`perform` an act for a person; `changed` is called when cards need an update."""
 
-    store: Store
-    access: Access
-    cards: CardSettings
-    changed: Callable[[], None]
+    def __init__(self, access: Access, *, changed: Callable[[], None]) -> None:
+        self._access, self._changed = access, changed
+        self._store, self._cards = access.contexts.store, access.contexts.cards
 
     async def perform(self, asked: OnAlert, caller: Caller) -> Answer:
         """The answer, which only this person sees."""
-        alert = await self.store.alerts.find(asked.alert)
+        alert = await self._store.alerts.find(asked.alert)
         if not caller.may(CLAIM):
             workspace = alert.workspace if alert else None
             return await caller.refuse(CLAIM, asked.line, workspace, act=LABELS[asked.verb])
         if alert is None:
-            return Answer(card=GONE)
+            return Answer(GONE)
         if asked.verb == ACK:
             return await self._acknowledge(alert, caller.actor)
-        directory, assignee = self.access.directory, None
+        directory, assignee = self._access.directory, None
         if asked.verb == ASSIGN and asked.person:
             user = caller.person.id if asked.person == ME else asked.person
             if user.startswith("@"):
                 user = await directory.find_named(user)
             if not user:
                 why = f"“{clip(asked.person)}” isn't one person in this Slack workspace."
-                return Answer(card=_whom(alert, f"{why} Choose a person from the list."))
+                return Answer(_whom(alert, f"{why} Choose a person from the list."))
             assignee = await directory.find(user)
         asked = _meant(asked, alert, caller, assignee)
         if asked.verb == "dismiss":
             asked = replace(asked, detail=await directory.with_names(asked.detail))
-        now = moment(self.store.database.clock())
+        now = moment(self._store.database.clock())
         until = None
         if asked.verb in _WITH_END:
             until = snoozed_until(asked.detail, now=now, zone=caller.zone)
         if question := _before(asked, alert, caller, until=until):
-            return Answer(card=question)
+            return Answer(question)
         return await self._act(asked, alert, caller.actor, until, assignee if asked.verb == ASSIGN else None)
 
     async def _act(
@@ -149,7 +142,7 @@ class AlertActions:
             owner = Actor(name=assignee.name, id=assignee.id, face="slack")
             channel, refusal = await self.place_for(assignee, alert)
             if refusal:
-                return Answer(card=_whom(alert, f"{refusal} {NOTHING_CHANGED}"), settles=True)
+                return Answer(_whom(alert, f"{refusal} {NOTHING_CHANGED}"), settles=True)
         verb, whom = "claim" if asked.verb == "mail" else asked.verb, owner.name if owner else ""
         did = _DID[verb].format(lead=lead_of(alert), owner=alert.claimed_name, assignee=whom)
         card = Card(f"@{actor.name} {did}", tone=Tone.GOOD if verb in {"done", ASSIGN} else Tone.INFO)
@@ -164,7 +157,7 @@ class AlertActions:
 
         of_colleague = is_colleagues(alert, actor)
         is_told = verb in {"release", ASSIGN} or (verb in TAKES and of_colleague)
-        change = await self.store.alerts.act(
+        change = await self._store.alerts.act(
             alert.id,
             verb,
             actor,
@@ -178,45 +171,45 @@ class AlertActions:
             about=lead_of(alert),
         )
         if change is None:
-            return Answer(card=GONE, settles=True)
-        opens = asked.verb == "mail" and await self.store.alerts.expect_visit(alert.id, actor)
+            return Answer(GONE, settles=True)
+        opens = asked.verb == "mail" and await self._store.alerts.expect_visit(alert.id, actor)
         settles = bool(asked.person or asked.detail or asked.instead_of)
         if not change.changed:
             settles = settles and (opens or verb == ASSIGN)
-            return Answer(card=unchanged_card(change.alert, actor), on_card=opens, settles=settles)
-        self.changed()
+            return Answer(unchanged_card(change.alert, actor), on_card=opens, settles=settles)
+        self._changed()
         card = replace(card, facts=snooze_end(change.alert))
         if verb in {"claim", "takeover"}:  # away from the card: the address to write to, and what comes next
-            claimed = self.cards.on_card(change.alert)
+            claimed = self._cards.on_card(change.alert)
             whole, page = reply_card(claimed), claimed.lead_link
             buttons = [button for button in whole.buttons if not button.menu]
             buttons += [crm_button(page)] if page else []
             card = replace(card, tone=Tone.GOOD, details=whole.details, buttons=tuple(buttons))
-        return Answer(card=card, on_card=True, noted=is_told, settles=settles)
+        return Answer(card, on_card=True, noted=is_told, settles=settles)
 
     async def _acknowledge(self, alert: Alert, actor: Actor) -> Answer:
         """Put the person's name on the card of a paused domain, unless it has one."""
         line, acknowledged = f"{ACK} {alert.id}", None
         if kind_of(alert.kind).acknowledged:
-            acknowledged = await self.store.alerts.act(alert.id, ACK, actor, line=line, about=alert.domain)
+            acknowledged = await self._store.alerts.act(alert.id, ACK, actor, line=line, about=alert.domain)
         if acknowledged is None:
-            return Answer(card=GONE)
+            return Answer(GONE)
         row, title = acknowledged.alert, f"{alert.domain} has recovered"
         if row.acked_at is not None:
             title = f"@{row.acked_name} acknowledged {row.domain}"
         if acknowledged.changed:
-            self.changed()
-        return Answer(card=Card(title, tone=Tone.GOOD), on_card=acknowledged.changed)
+            self._changed()
+        return Answer(Card(title, tone=Tone.GOOD), on_card=acknowledged.changed)
 
     async def place_for(self, person: Person, alert: Alert) -> tuple[str, str]:
         """The channel with a card of the alert that a person can read, or why they can't be given it."""
         if reason := never(person):
             return "", reason
-        cards = await self.store.alerts.cards(alert.id)
+        cards = await self._store.alerts.cards(alert.id)
         viewer = Viewer(user=person.id)
-        readable = [channel for channel in cards if await self.access.directory.sees(channel, viewer)]
+        readable = [channel for channel in cards if await self._access.directory.sees(channel, viewer)]
         for channel in readable:
-            if self.access.of(person, channel).may(CLAIM):
+            if self._access.of(person, channel).may(CLAIM):
                 return channel, ""
         if cards and not readable:
             return "", f"@{person.name} isn't in the private channel of this reply. Invite them there first."
@@ -581,7 +574,7 @@ async def list_replies(asked: Replies, context: CommandContext, cards: CardSetti
         card = replace(card, text=(f"The first {PAGE} are shown.",))
     items = tuple(list_item(reply, context.now(), cards, then=then) for reply in replies[:PAGE])
     # A page that a person turned to takes the place of the one before.
-    return Answer(card=card, items=items, settles=turned > 1)
+    return Answer(card, items=items, settles=turned > 1)
 
 
 # -- Answers a typed or clicked line with a Card; every failure is a Card too
@@ -592,8 +585,6 @@ FORMS = {"pause": ("Pause a sequence", "Pause"), "add": ("Add a lead", "Add")}
 PERSON_SECONDS = 1.5
 """Seconds that Slack gets to say who someone is before a form is opened: its trigger lives for three."""
 CONFIRM_SECONDS = 600.0
-MOST_NAMED = 20
-"""The number of channels per answer that are looked up in Slack."""
 _NO_NAMES = frozenset({"", "privategroup", "directmessage"})
 """Slack sends these as the name of a private conversation."""
 
@@ -625,11 +616,9 @@ class CommandDispatcher:
         """`self_test` is the answer to `doctor`."""
         self._store, self._directory, self._now = contexts.store, directory, contexts.now
         self._account_changed, self._self_test = signals.account_changed, self_test
-        self._cards = card_settings(contexts.settings)
+        self._cards = contexts.cards
         self._access = Access(contexts=contexts, directory=directory)
-        self._alert_actions = AlertActions(
-            store=contexts.store, access=self._access, cards=self._cards, changed=signals.changed
-        )
+        self._alert_actions = AlertActions(self._access, changed=signals.changed)
 
     async def perform(self, asked: Action, asker: Asker) -> Answer:
         """Carry out an action or a typed line."""
@@ -639,9 +628,9 @@ class CommandDispatcher:
         try:
             answer = await self._act(asked, caller)
         except UsageError as error:
-            answer = Answer(card=with_form(error.card, asked.line))
+            answer = Answer(with_form(error.card, asked.line))
         except Exception as error:  # noqa: BLE001 # whatever it is, the person gets an answer and a reference
-            answer = Answer(card=failure(error))
+            answer = Answer(failure(error))
         # What a private channel gets is its members' alone: elsewhere only the person reads it.
         if answer.public and not await self._directory.may_read(answer.about, asker.channel):
             answer = replace(answer, public=False)
@@ -649,17 +638,13 @@ class CommandDispatcher:
 
     async def _with_channel_names(self, answer: Answer, asker: Asker, caller: Caller) -> Answer:
         """The answer with its channels by name, as far as all its readers may know them."""
-        channels = frozenset() if answer.on_card else channels_in(answer.card)
-        if not channels:
+        if answer.on_card:
             return answer
         names = {} if asker.channel_name in _NO_NAMES else {asker.channel: f"#{asker.channel_name}"}
         if asker.channel.startswith("D"):
             names[asker.channel] = "this conversation"
         viewer = Viewer(channel=asker.channel) if answer.public else caller.viewer
-        unnamed = [channel for channel in channels if channel not in names][:MOST_NAMED]
-        told = await asyncio.gather(*(self._directory.shown_name(channel, viewer) for channel in unnamed))
-        names |= zip(unnamed, told, strict=True)
-        return replace(answer, card=with_channel_names(answer.card, names))
+        return replace(answer, card=await self._directory.name_channels(answer.card, viewer, names))
 
     async def caller_in_time(self, asker: Asker) -> Caller:
         """The person who asks for a form, which shows workspaces and sequences; where Slack is slow, an unknown one."""
@@ -683,9 +668,9 @@ class CommandDispatcher:
                 context = caller.context(asked.workspace)
                 return await self._changed(await carry_out(act, context), context)
             case Cancel():
-                return Answer(card=_CANCELLED, settles=True)
+                return Answer(_CANCELLED, settles=True)
             case ShowSample():
-                return Answer(card=_SAMPLE_PRESSED if asked.pressed else sample(self._now(), self._cards))
+                return Answer(_SAMPLE_PRESSED if asked.pressed else sample(self._now(), self._cards))
             case Typed():
                 return await self._typed(asked.line, caller)
         return await self._command(commands.parse(asked.line), caller)
@@ -697,7 +682,7 @@ class CommandDispatcher:
             action = read_line(line)
         except UsageError as error:
             if nearly := nearest(line):
-                return Answer(card=near_miss(error.card, nearly))
+                return Answer(near_miss(error.card, nearly))
             raise
         return await self._act(action, caller)
 
@@ -723,14 +708,14 @@ class CommandDispatcher:
             return await self._alert_actions.perform(asked.act_on(meant[0]), caller)
         if meant:
             card, items = choice(asked, meant)
-            return Answer(card=card, items=items)
-        return Answer(card=not_found(asked, known) if asked.name else WHICH_ALERT)
+            return Answer(card, items=items)
+        return Answer(not_found(asked, known) if asked.name else WHICH_ALERT)
 
     async def _look_at(self, asked: OnAlert, caller: Caller) -> Answer:
         alert = await self._store.alerts.find(asked.alert)
         lead = alert.event.lead if alert else None
         if alert is None or lead is None or (asked.verb == LEAD and not lead.name):
-            return Answer(card=GONE)
+            return Answer(GONE)
         look = Lead(who=lead.email or lead.name)
         looking = invocation(look, workspace=alert.workspace if self._cards.several else None)
         if asked.verb == LEAD:
@@ -738,7 +723,7 @@ class CommandDispatcher:
         if await caller.readable(looking) is None:
             return await caller.refuse(looking.arguments.verb, looking.line, looking.workspace)
         described = self._cards.on_card(alert)
-        return Answer(card=details_card(described))
+        return Answer(details_card(described))
 
     async def _command(self, asked: Invocation, caller: Caller) -> Answer:
         located = await caller.located(asked.arguments)
@@ -749,7 +734,7 @@ class CommandDispatcher:
         if readable is None:
             return await caller.refuse(asked.arguments.verb, asked.line, asked.workspace)
         if isinstance(located, Card):
-            return Answer(card=located)
+            return Answer(located)
         return await self._run(readable, caller)
 
     async def _run(self, asked: Invocation, caller: Caller) -> Answer:
@@ -759,13 +744,13 @@ class CommandDispatcher:
             case Replies() as listed:
                 return await list_replies(listed, context, self._cards)
             case Help(command=None):
-                return Answer(card=first_card(context))
+                return Answer(first_card(context))
             case Doctor():
-                return Answer(card=await self._self_test(context))
+                return Answer(await self._self_test(context))
         try:
             done = await run(asked, context)
         except OutreachError as error:
-            return Answer(card=failure(error, asked))
+            return Answer(failure(error, asked))
         if isinstance(done, Question):
             return await self._ask(done, caller, context)
         match asked.arguments:
@@ -779,9 +764,9 @@ class CommandDispatcher:
     async def _changed(self, result: Result, context: CommandContext) -> Answer:
         """The answer with a result: everybody sees a change, signed with the person's name."""
         if not result.changed:
-            return Answer(card=result.card)
+            return Answer(result.card)
         self._account_changed()  # cards show what was changed
-        answer = Answer(card=result.card, settles=True, workspace=context.workspace.name)
+        answer = Answer(result.card, settles=True, workspace=context.workspace.name)
         if result.undoes and await self._store.repaints.shows(result.undoes):
             # What was left as it is, the message of the change doesn't say.
             return replace(answer, edited=not result.card.text)
@@ -804,7 +789,7 @@ class CommandDispatcher:
         card = question.card
         footer = " ".join(filter(None, (card.footer, whose)))
         no = Button(question.no, Cancel())
-        return Answer(card=replace(card, buttons=(*buttons, no), footer=footer))
+        return Answer(replace(card, buttons=(*buttons, no), footer=footer))
 
     async def _confirm(self, asked: Confirm, caller: Caller) -> Answer:
         """Carry out the answer to a question: the person's role is checked again, and it counts once."""
@@ -812,17 +797,17 @@ class CommandDispatcher:
         question = await kept.look(asked.nonce, caller.person.id)
         if question.verdict is not Verdict.OPEN:
             is_over = question.verdict in {Verdict.GIVEN, Verdict.LATE}
-            return Answer(card=_NOT_CONFIRMED[question.verdict], settles=is_over)
+            return Answer(_NOT_CONFIRMED[question.verdict], settles=is_over)
         try:
             line, acts = read_question(question.data)
         except ValueError:  # it was asked by another version
-            return Answer(card=_NOT_CONFIRMED[Verdict.UNKNOWN], settles=True)
+            return Answer(_NOT_CONFIRMED[Verdict.UNKNOWN], settles=True)
         act: Act = acts[asked.choice]
         if not caller.may(act.verb):
             return await caller.refuse(act.verb, line, question.workspace)
         # Taken before it is carried out: of two taps at once, one carries it out.
         if not await kept.take(asked.nonce):
-            return Answer(card=_NOT_CONFIRMED[Verdict.GIVEN], settles=True)
+            return Answer(_NOT_CONFIRMED[Verdict.GIVEN], settles=True)
         context = caller.context(question.workspace)
         done = await self._changed(await carry_out(act, context, line=line), context)
         return replace(done, settles=True)
@@ -839,7 +824,7 @@ def failure(error: Exception, asked: Invocation | None = None) -> Card:
 def _followed(done: Answer, then: Answer) -> Answer:
     """The second answer replaces the clicked message, with the result of the first on top."""
     if not then.items:  # a list whose last item was taken
-        return Answer(card=replace(done.card, footer=then.card.title), settles=True)
+        return Answer(replace(done.card, footer=then.card.title), settles=True)
     text = (done.card.title, *then.card.text)
     return replace(then, card=replace(then.card, text=text), settles=True)
 

@@ -11,7 +11,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 
 from bot.blockkit import OnAlert
-from bot.cards import card_settings
 from bot.commands.context import Access, CommandContexts
 from bot.commands.dispatch import GONE, AlertActions, never
 from bot.slack.directory import UserDirectory
@@ -41,27 +40,23 @@ class SlackReplyQueue:
         *,
         settings: Settings,
         workspace: str,
-        user: str,
         directory: UserDirectory | None,
-        refusal: str = "",
     ) -> None:
-        self._store, self._workspace, self._user = store, workspace, user
-        self._directory, self._refusal = directory, refusal
+        self._store, self._workspace, self._directory = store, workspace, directory
+        self._user = settings.dashboard.slack_user or ""
         self._words: dict[str, QueuedReply] = {}
         if directory is None:
             return
         contexts = CommandContexts(settings=settings, store=store, clients={})
         self._access = Access(contexts=contexts, directory=directory, face=FACE)
         # The bot is another process, which looks for changed cards by itself.
-        self._actions = AlertActions(
-            store=store, access=self._access, cards=card_settings(settings), changed=lambda: None
-        )
+        self._actions = AlertActions(self._access, changed=lambda: None)
 
     async def permission(self) -> Permission:
         """Whether the person may claim in some channel; another one may still allow less."""
         runs = await self._store.records.bot_is_running()
         if self._directory is None:
-            return Permission(refusal=self._refusal, bot_runs=runs)
+            return Permission(refusal=UNCHECKED_USER if self._user else NO_USER, bot_runs=runs)
         person = await self._directory.find(self._user)
         caller = self._access.of(person, "")
         refusal = never(person)
@@ -100,7 +95,7 @@ class SlackReplyQueue:
 
     async def _perform(self, asked: OnAlert) -> Change:
         if self._directory is None:
-            return Change(card=warning(_UNCHANGED, self._refusal))
+            return Change(card=warning(_UNCHANGED, (await self.permission()).refusal))
         alert = await self._store.alerts.find(asked.alert)
         if alert is None or alert.workspace != self._workspace:
             return Change(card=GONE)
@@ -134,14 +129,11 @@ def _worded(row: Alert) -> QueuedReply:
 @asynccontextmanager
 async def open_reply_queue(settings: Settings, workspace: str) -> AsyncIterator[SlackReplyQueue]:
     """The queue of a workspace, for the user of the settings. Raises `RecordsUnavailable` when the database can't be opened."""
-    user, slack = settings.dashboard.slack_user or "", settings.slack
-    refusal = NO_USER if not user else "" if slack.bot_token else UNCHECKED_USER
+    slack = settings.slack
     async with AsyncExitStack() as stack:
         store, directory = await stack.enter_async_context(open_store(settings.database)), None
-        if slack.bot_token and not refusal:
+        if slack.bot_token and settings.dashboard.slack_user:
             opening = open_web_api(slack.bot_token.get_secret_value(), base_url=slack.api_url or "")
             api = await stack.enter_async_context(opening)
             directory = UserDirectory(api, groups=settings.roles.groups)
-        yield SlackReplyQueue(
-            store, settings=settings, workspace=workspace, user=user, directory=directory, refusal=refusal
-        )
+        yield SlackReplyQueue(store, settings=settings, workspace=workspace, directory=directory)

@@ -286,14 +286,14 @@ def read_header(scope: Scope, name: bytes) -> str:
 class BodyReader:
     """Reads bodies whose signature is not checked yet, within one bound on all of them together."""
 
-    def __init__(self, *, limit: int = MAX_BODY_BYTES, total: int = MAX_UNVERIFIED_BYTES) -> None:
-        self._limit, self._free = limit, total
+    def __init__(self) -> None:
+        self._free = MAX_UNVERIFIED_BYTES
 
     async def read(self, scope: Scope, receive: Receive) -> bytes:
         """The body, given up as soon as it is over a bound. Raises `Refused`."""
         length = read_header(scope, b"content-length")
         # What is announced as too large is refused before a byte of it is read.
-        if length.isdigit() and int(length) > self._limit:
+        if length.isdigit() and int(length) > MAX_BODY_BYTES:
             raise Refused(413)
         parts: list[bytes] = []
         size, reserved = 0, 0
@@ -304,7 +304,7 @@ class BodyReader:
                     raise Refused(400)  # nobody reads the answer
                 parts.append(event.get("body", b""))
                 size += len(parts[-1])
-                if size > self._limit:
+                if size > MAX_BODY_BYTES:
                     raise Refused(413)
                 # The first 64 KiB of each are free: the number of connections bounds them.
                 more = max(0, size - SMALL_BODY_BYTES) - reserved

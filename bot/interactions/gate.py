@@ -105,7 +105,7 @@ class RequestGate:
                 # https://docs.slack.dev/reference/events/tokens_revoked
                 if kind == "app_uninstalled" or event["tokens"].get("bot"):
                     log.error("the app was removed from Slack, or its token revoked", event_type=kind)
-                    self._outbox.note_lost_token(kind)
+                    self._outbox.slack_error = kind
 
     async def check_channels(self) -> None:
         """Ask Slack about the channels of the settings, for what happened while the bot was away.

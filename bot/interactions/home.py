@@ -16,7 +16,7 @@ import structlog
 
 from bot import blockkit
 from bot.blockkit import OpenForm, ShowSample
-from bot.cards import PLAIN_CARDS, CardSettings, card_settings
+from bot.cards import CardSettings
 from bot.commands.context import WorkspaceCache
 from bot.commands.dispatch import list_item
 from bot.core import Core
@@ -80,7 +80,7 @@ class HomeState:
     waiting: Sequence[Alert] = ()
     """The replies that have waited longest."""
     claims: Sequence[Alert] = ()
-    cards: CardSettings = PLAIN_CARDS
+    cards: CardSettings
     may_change: bool = True
     problem: str = ""
 
@@ -235,7 +235,7 @@ class HomeTab:
             places=places,
             waiting=sorted(waiting, key=lambda reply: reply.received_at)[:UNCLAIMED],
             claims=await attempt(store.records.own_replies(standing.person.id)) or (),
-            cards=card_settings(self._settings),
+            cards=self._core.contexts.cards,
             may_change=standing.may("pause"),
             problem=problems[0] if problems else "",
         )

@@ -33,7 +33,6 @@ from bot.blockkit import (
     LOOKS,
     PICK,
     RUN,
-    Cancel,
     Confirm,
     Message,
     OnAlert,
@@ -58,7 +57,7 @@ from shared.commands.base import CommandContext
 from shared.commands.help import Help
 from shared.commands.status import Status
 from shared.commands.subscribe import Subscribe
-from shared.domain.card import Action, Button, Card, Tone, Typed
+from shared.domain.card import Action, Button, Card, Tone, Typed, warning
 from shared.domain.event_kinds import INTERESTED, PAUSED
 from shared.frozen import frozen
 from shared.records.records import RecordsUnavailable
@@ -75,16 +74,13 @@ UPDATE_DELAY_SECONDS = 0.3
 """An answer waits so long for the acknowledgement that changes its view, which would be painted over it."""
 PROGRESS_AFTER = 2.0
 """Seconds after which a note says that the answer takes longer."""
-UNKNOWN = Card(
+UNKNOWN = warning(
     "This button is from an older version",
-    tone=Tone.WARN,
-    text=("It no longer works. `/outreach help` lists the current commands.",),
+    "It no longer works. `/outreach help` lists the current commands.",
     buttons=(Button("Help", Help()),),
 )
-NOBODY = Card(
-    "Slack didn't say who sent this",
-    tone=Tone.WARN,
-    text=("Workflows can't run commands. Mention me from your own account.",),
+NOBODY = warning(
+    "Slack didn't say who sent this", "Workflows can't run commands. Mention me from your own account."
 )
 ON_ITS_WAY = Card("Working …", text=("The answer will appear here.",))
 GREETING = Card(
@@ -210,7 +206,7 @@ class Listeners(AsyncMiddleware):
             try:
                 await work
             except Exception as error:  # noqa: BLE001 # the person gets an error with a reference
-                await self._answers.send(Answer(card=failure(error)), origin)
+                await self._answers.send(Answer(failure(error)), origin)
 
         task = asyncio.create_task(finish(), name="listener")
         # The event loop itself keeps no reference that would hold a running task.
@@ -328,12 +324,12 @@ class Listeners(AsyncMiddleware):
     async def _answer_to(self, line: str, origin: Origin, thread_ts: str) -> Answer:
         """The answer to a line that may be in the thread of an alert's card, of which it speaks then."""
         if not origin.user:
-            return Answer(card=NOBODY)
+            return Answer(NOBODY)
         workspaces, alerts = self._contexts.settings.workspaces, self._contexts.store.alerts
         alert = await alerts.in_message(origin.places, thread_ts) if thread_ts else None
         if alert is None or alert.workspace not in workspaces:
             if dispatch.needs_alert(line):
-                return Answer(card=WHICH_ALERT)
+                return Answer(WHICH_ALERT)
             return replace(await self._dispatcher.perform(Typed(line), origin), noted=False)
         action = dispatch.action_about(line, alert, several=len(workspaces) > 1)
         return await self._dispatcher.perform(action, origin)
@@ -356,7 +352,7 @@ class Listeners(AsyncMiddleware):
 
     async def _unknown(self, _: Body, origin: Origin) -> None:
         """A command of another name, or a button of an older version."""
-        await self._answers.send(Answer(card=UNKNOWN), origin)
+        await self._answers.send(Answer(UNKNOWN), origin)
 
 
 def render_answer(answer: Answer) -> Message:
@@ -386,12 +382,10 @@ class Answers:
         task, is_working = asyncio.ensure_future(answering), False
         try:
             done, _ = await asyncio.wait({task}, timeout=PROGRESS_AFTER)
-            is_question = to.is_ephemeral and isinstance(to.asked, Confirm | Cancel)
+            is_question = to.is_ephemeral and isinstance(to.asked, Confirm)
             if to.respond and is_question and not done:
                 is_working = await _send(to.respond, _WORKING, replace_original=True)
             answer = await task
-        except Exception as error:  # noqa: BLE001 # the person gets an answer and a reference
-            answer = Answer(card=failure(error))
         finally:
             # A bot that is stopped meanwhile leaves nothing running unseen.
             task.cancel()
@@ -501,15 +495,14 @@ class Answers:
     async def _call(self, method: str, message: Message, **body: Any) -> None:
         """Call Slack with a message; what it refuses is lost."""
         how = NO_UNFURL if method == POST else {}
-        shown: dict[str, Any] = {"text": message.text, "blocks": message.blocks}
         try:
-            await self._slack.call(method, retry=True, **shown, **how, **body)
+            await self._slack.call(method, retry=True, **message.body, **how, **body)
         except SlackError as error:
             log.warning("an answer was lost", error=str(error)[:200], channel=body["channel"])
 
 
 async def _send(respond: AsyncRespond, message: Message, **how: Any) -> bool:
-    return await respond_to(respond, {"text": message.text, "blocks": message.blocks, **NO_UNFURL, **how})
+    return await respond_to(respond, {**message.body, **NO_UNFURL, **how})
 
 
 def _origin(body: Body, respond: AsyncRespond | None) -> Origin:
@@ -543,17 +536,16 @@ def _origin(body: Body, respond: AsyncRespond | None) -> Origin:
 
 def _asked(action: Mapping[str, Any]) -> Action:
     """Read the action of a click; the dispatcher says of a line that means nothing what would have been right."""
-    at, person = action.get("selected_date_time"), action.get("selected_user")
+    picked = {"detail": action.get("selected_date_time"), "person": action.get("selected_user")}
+    given: dict[str, Any] = {name: str(value) for name, value in picked.items() if value}
     value = str((action.get("selected_option") or {}).get("value") or action.get("value") or "")
-    if at or person:
+    if given:
         value = str(action["action_id"]).removeprefix(PICK)
     try:
         asked = read_value(value)
     except UsageError:
         return Typed(value)
-    if (at or person) and isinstance(asked, OnAlert):
-        return replace(asked, detail=str(at)) if at else replace(asked, person=str(person))
-    return asked
+    return replace(asked, **given) if isinstance(asked, OnAlert) else asked
 
 
 def bolt_app(listeners: Listeners, slack: WebApi) -> AsyncApp:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from secrets import SystemRandom
 from typing import Any
 
 import structlog
@@ -26,9 +26,8 @@ from bot.cards import (
     recovery_card,
     write_note,
 )
-from bot.commands.context import CommandContexts
-from bot.runtime import Wakeup, visit
-from shared.api.errors import OutreachError
+from bot.core import Core
+from bot.runtime import visit
 from shared.api.models import Inbox
 from shared.api.models import Sequence as Campaign
 from shared.commands.pause import LOOK_BACK
@@ -40,8 +39,6 @@ from shared.domain_health.lookup import Lookup, Pace, resolvers_of, system_resol
 from shared.domain_health.report import CheckReport, DomainReport, Followed, Value
 from shared.guardrails.rule import subject_key
 from shared.records.records import RecordsUnavailable
-from shared.settings.sections import DnsSection, Routing
-from shared.store import Store
 from shared.store.alerts import NAME_LETTERS
 from shared.store.domains import DueDomain, News
 from shared.store.jobs import Job
@@ -58,13 +55,10 @@ log = structlog.get_logger("standings")
 
 
 class CardRefresher:
-    """`run` until cancelled; `soon` is set after a change made here."""
+    """`run` until cancelled; it looks at once after a change made here."""
 
-    def __init__(
-        self, store: Store, contexts: CommandContexts, *, soon: Wakeup, planned: Callable[[], None]
-    ) -> None:
-        self._store, self._contexts = store, contexts
-        self._soon, self._planned = soon, planned
+    def __init__(self, core: Core) -> None:
+        self._store, self._contexts, self._signals = core.store, core.contexts, core.signals
         self._active: dict[str, Mapping[str, int]] = {}
         """The sequences that the last look saw active though they were paused here, with their revisions."""
 
@@ -72,24 +66,16 @@ class CardRefresher:
         """Compare the open cards with the service regularly."""
         while True:
             try:
-                await visit(self._contexts.clients.keys(), self._try)
+                await visit(self._contexts.clients, self._refresh, failed="cards not refreshed")
             except RecordsUnavailable as error:
                 log.warning("cards not refreshed", error=type(error).__name__)
             await asyncio.sleep(LEAST)
-            await self._soon.wait(EVERY - LEAST)
+            await self._signals.account.wait(EVERY - LEAST)
 
-    async def _try(self, workspace: str) -> None:
-        try:
-            await self.refresh(workspace)
-        except (OutreachError, RecordsUnavailable) as error:
-            log.warning("cards not refreshed", workspace=workspace, error=type(error).__name__)
-
-    async def refresh(self, workspace: str) -> None:
+    async def _refresh(self, workspace: str) -> None:
         """Compare the open cards of a workspace with the service. Raises `OutreachError`, `RecordsUnavailable`."""
-        client, paused_domains = (
-            self._contexts.clients[workspace],
-            await self._store.alerts.paused_domains(workspace),
-        )
+        client = self._contexts.clients[workspace]
+        paused_domains = await self._store.alerts.paused_domains(workspace)
         # Before the list: what is changed after this isn't trusted to be as the list says.
         at, held = self._store.database.clock(), await self._store.changes.paused(workspace)
         if not (paused_domains or held):
@@ -100,7 +86,7 @@ class CardRefresher:
         for alert in paused_domains:
             changed += await self._refresh_domain(workspace, alert, inboxes, paused=paused)
         if changed:
-            self._planned()
+            self._signals.changed()
 
     async def _note_resumed(
         self, workspace: str, held: Mapping[str, int], listed: Sequence[Campaign], *, at: float
@@ -196,27 +182,14 @@ _NAME = re.compile(r"(?=.{4,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+
 _RESERVED = re.compile(r"(?:.*\.)?(?:example|test|invalid|localhost|local|example\.(?:com|net|org))")
 """Names that nobody has (RFC 2606, RFC 6762): only resolvers that the settings name are asked for them."""
 
-_RANDOM = SystemRandom()
-
 
 class DomainChecks:
     """Handles jobs of the kind `domain`; several processes share them, and each domain is checked by one."""
 
-    def __init__(
-        self,
-        store: Store,
-        routing: Routing,
-        settings: DnsSection,
-        *,
-        stored: Callable[[], None],
-        changed: Callable[[], None],
-        lookup: Lookup | None = None,
-        jitter: Callable[[], float] = _RANDOM.random,
-    ) -> None:
-        self._store, self._routing, self._settings = store, routing, settings
-        self._stored, self._changed, self._jitter = stored, changed, jitter
-        self._asks_system = not settings.resolvers and lookup is None
-        self._lookup = lookup or Lookup(
+    def __init__(self, core: Core) -> None:
+        self._store, self._signals, self._routing = core.store, core.signals, core.settings.routes
+        self._settings = settings = core.settings.dns
+        self._lookup = Lookup(
             resolvers_of(settings.resolvers) or system_resolvers(),
             selectors=settings.selectors,
             pace=Pace(settings.per_second),
@@ -240,7 +213,7 @@ class DomainChecks:
     def _name(self, domain: str) -> str:
         """The domain as DNS writes it; empty where it is none that may be asked for."""
         name = in_dns(domain.rstrip("."))
-        is_asked = _NAME.fullmatch(name) and not (self._asks_system and _RESERVED.fullmatch(name))
+        is_asked = _NAME.fullmatch(name) and (self._settings.resolvers or not _RESERVED.fullmatch(name))
         return name if is_asked else ""
 
     async def check(self, job: Job, _deadline: float) -> None:
@@ -252,14 +225,15 @@ class DomainChecks:
         if any(_may_end_soon(one, moment(now)) for one in followed.report.checks):
             every = min(every, RECHECK)  # whoever repairs a record waits for the answer
         news = self._news(due, followed, now) if followed.changes else None
-        after = every.total_seconds() * (0.9 + 0.2 * self._jitter())  # not with all others at once
+        after = every.total_seconds() * random.uniform(0.9, 1.1)  # noqa: S311 # not with all others at once
         # Nothing is written where the lease has expired: another process looks again, and tells it once.
         if not await self._store.domains.finish(due, followed, after=after, news=news):
             log.warning("a check took longer than its lease", domain=due.domain)
         elif followed.changes:
             log.info("DNS changed", domain=due.domain, checks=[str(one.check) for one in followed.changes])
-            self._stored()
-            self._changed()
+            self._signals.stored()
+            self._signals.changed()
+            self._signals.account_changed()  # the card of a paused domain shows its DNS
 
     def _news(self, due: DueDomain, followed: Followed, now: float) -> News:
         report, changes = followed.report, followed.changes

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import difflib
 import re
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,11 +13,13 @@ from typing import Any
 
 import structlog
 
-from bot.slack.permissions import Person, Standing
+from bot.blockkit import channels_in, with_channel_names
+from bot.slack.permissions import Person
 from bot.slack.web_api import SlackError, WebApi
+from shared.api.pace import boot_time
 from shared.commands.base import Place
+from shared.domain.card import Card
 from shared.frozen import frozen
-from shared.settings import Roles
 
 FRESH_SECONDS, STALE_SECONDS = 600.0, 3600.0
 """Seconds for which an answer is used without asking again, and for which it is used where Slack does not answer."""
@@ -33,6 +34,8 @@ MAX_CACHED, MAX_PAGES = 5_000, 20
 PAGE = 999
 """Channels on a page: Slack takes a limit under 1,000 (docs.slack.dev/reference/methods/conversations.list)."""
 TIMEOUT_SECONDS = 5.0
+MOST_NAMED = 20
+"""Channels of one card that are asked about."""
 MOST_MENTIONED = 10
 """People of one text who are asked about; what is behind stays as it was sent."""
 _MENTION = re.compile(r"<@([UW][A-Z0-9]+)>")
@@ -83,15 +86,8 @@ class UserDirectory:
     The people of the `rota` are read regularly and kept, so that no alert waits for Slack.
     """
 
-    def __init__(
-        self,
-        slack: WebApi,
-        *,
-        groups: Iterable[str] = (),
-        rota: Iterable[str] = (),
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._slack, self._clock, self._groups, self._rota = slack, clock, tuple(groups), sorted(set(rota))
+    def __init__(self, slack: WebApi, *, groups: Iterable[str] = (), rota: Iterable[str] = ()) -> None:
+        self._slack, self._groups, self._rota = slack, tuple(groups), sorted(set(rota))
         self._cached: dict[tuple[str, str], tuple[float, Any]] = {}
 
     async def _ask(
@@ -99,7 +95,7 @@ class UserDirectory:
     ) -> Any:
         """What Slack says, or said a short time ago; None where it has not answered for long."""
         at, answer = self._cached.get((kind, key), (0.0, None))
-        age = self._clock() - at
+        age = boot_time() - at
         if answer is not None and age < (PERSON_SECONDS if kind in _PERSONAL else FRESH_SECONDS):
             return answer
         try:
@@ -113,7 +109,7 @@ class UserDirectory:
             return answer
         if len(self._cached) >= MAX_CACHED:
             self._cached.clear()
-        self._cached[kind, key] = (self._clock(), answer)
+        self._cached[kind, key] = (boot_time(), answer)
         return answer
 
     def _known(self, kind: str, key: str) -> Any:
@@ -327,6 +323,13 @@ class UserDirectory:
             return ""
         return f"#{place.name}" if await self.sees(channel, viewer) else "a private channel"
 
+    async def name_channels(self, card: Card, viewer: Viewer, known: Mapping[str, str] | None = None) -> Card:
+        """The card with its channels by name, as far as the viewer may know them; `known` has some names already."""
+        named = known or {}
+        unnamed = [channel for channel in channels_in(card) if channel not in named][:MOST_NAMED]
+        told = await asyncio.gather(*(self.shown_name(channel, viewer) for channel in unnamed))
+        return with_channel_names(card, {**named, **dict(zip(unnamed, told, strict=True))})
+
     def known_name(self, channel: str) -> str:
         """`#sales`, as far as it was asked before, for people of any channel; else the id."""
         place: Channel | None = self._known("channel", channel)
@@ -350,14 +353,3 @@ def _no_channel(channel: str, *, near: Sequence[str] = ()) -> Place:
     meant = f"Did you mean {', '.join(f'#{name}' for name in near)}? " if near else ""
     fix = f"{meant}If it is private, the bot must be a member. {INVITE}"
     return Place(channel=channel, error="channel_not_found", refusal=f"The bot can't see {named}", fix=fix)
-
-
-async def may_still_pause(directory: UserDirectory, rules: Roles, user: str, channel: str) -> bool:
-    """True if a person may pause sequences, asked when a rule that they added is about to.
-
-    Where Slack does not say who it is, what held when the rule was added holds.
-    """
-    person = await directory.find(user)
-    if not person.is_known or person.is_deleted:
-        return not person.is_known
-    return Standing(person=person, rules=rules, channel=channel).may("pause")

@@ -6,7 +6,8 @@ was sent, a rejection or a 429; possibly after a timeout, a lost connection, a 5
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -19,6 +20,7 @@ from shared.store.messages import (
     RATE_LIMITED,
     ChannelRefused,
     Look,
+    Lookup,
     NotSent,
     Outcome,
     Sent,
@@ -141,33 +143,25 @@ class MessageSender:
             return outcome_of(error)
         return Sent(ts=ts)
 
-    async def look(
-        self,
-        channel: str,
-        keys: Collection[str],
-        *,
-        since: float,
-        deadline: float,
-        age: float = 0.0,
-        thread_ts: str = "",
-    ) -> Look:
-        """Look in the channel, or in the thread, for the messages with these keys, until `deadline` (see `boot_time`).
+    async def look(self, lookup: Lookup, *, deadline: float) -> Look:
+        """Look in the channel, or in the thread, for the messages of posts, until `deadline` (see `boot_time`).
 
         They were tried after `since` by our clock, `age` seconds ago; the earlier moment counts by Slack's clock, for
         ours may have been ahead and stayed so.
         """
         found: dict[str, str] = {}
+        keys = {post.key for post in lookup.posts}
         try:
-            earliest = min(since, await self._slack.server_time() - age)
+            earliest = min(lookup.since, await self._slack.server_time() - lookup.age)
             query = {"oldest": f"{max(0.0, earliest - CLOCKS_APART):.6f}"}
-            query |= {"ts": thread_ts} if thread_ts else {}
+            query |= {"ts": lookup.thread_ts} if lookup.thread_ts else {}
             for page in range(PAGES):  # newer messages first
                 if page and deadline - boot_time() < self._timeout / 4:
                     return Look(found=found, error="the time allowed ran out")
                 answer = await self._slack.read(
-                    REPLIES if thread_ts else HISTORY,
+                    REPLIES if lookup.thread_ts else HISTORY,
                     seconds=min(self._timeout, max(1.0, deadline - boot_time())),
-                    channel=channel,
+                    channel=lookup.channel,
                     limit=PAGE,
                     include_all_metadata="true",
                     **query,
@@ -179,16 +173,16 @@ class MessageSender:
                 query["cursor"] = cursor
         except SlackError as error:
             outcome = outcome_of(error)
-            if isinstance(outcome, Unpostable) and outcome.error in _THREAD and thread_ts:
+            if isinstance(outcome, Unpostable) and outcome.error in _THREAD and lookup.thread_ts:
                 # where `post` goes when the thread is gone
-                return await self.look(channel, keys, since=since, deadline=deadline, age=age)
+                return await self.look(replace(lookup, thread_ts=""), deadline=deadline)
             return _unread(found, outcome, error)
         return Look(found=found, error="can't look it up: too many newer messages", hidden=True)
 
 
 def _call(channel: str, message: Message, payload: Mapping[str, Any]) -> dict[str, Any]:
     metadata = {"event_type": EVENT_TYPE, "event_payload": dict(payload)}
-    return {"channel": channel, "text": message.text, "blocks": message.blocks, "metadata": metadata}
+    return {"channel": channel, **message.body, "metadata": metadata}
 
 
 def _unread(found: Mapping[str, str], outcome: Outcome, error: SlackError) -> Look:

@@ -13,7 +13,8 @@ from enum import Enum
 from typing import Any
 
 from shared.commands import COMMANDS, Role
-from shared.domain.card import Card, Tone
+from shared.commands.base import NOTHING_CHANGED
+from shared.domain.card import Card, warning
 from shared.domain.roles import INCLUDED
 from shared.frozen import frozen
 from shared.settings import MEMBERS, Roles
@@ -152,7 +153,7 @@ class Standing:
         elif person.is_guest:
             why = "Guests of this Slack workspace can view most things, but not the audit log, and not change anything."
         title = f"You don't have permission to run “{act or name}” here"
-        return Card(title=title, tone=Tone.WARN, text=(why, "Nothing was changed."))
+        return warning(title, why, NOTHING_CHANGED)
 
 
 _OUTSIDER = {

@@ -29,7 +29,6 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.slack.web_api import SlackError, WebApi
 from shared.api.transport import describe_network_error
-from shared.frozen import frozen
 
 log = structlog.get_logger("socket_mode")
 _silent = logging.getLogger("bot.slack.socket_mode.sdk")
@@ -38,22 +37,18 @@ _silent.setLevel(logging.CRITICAL)  # it would log the address with its ticket; 
 ASKED, SILENT, CUT = "Slack requested a reconnect", "no response to pings", "cut"
 
 
-@frozen
-class SocketTimeouts:
-    """Seconds: between pings (four unanswered ones are silence), for connecting, and between vain attempts."""
-
-    ping: float = 5.0
-    connect: float = 10.0
-    first_wait: float = 1.0
-    longest_wait: float = 30.0
-    close: float = 3.0
+PING_SECONDS = 5.0
+"""Seconds between two pings; four unanswered ones are silence."""
+CONNECT_SECONDS, CLOSE_SECONDS = 10.0, 3.0
+FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 1.0, 30.0
+"""Seconds between vain attempts to connect: at first, and at most."""
 
 
 class Connection(SocketModeClient):
     """One connection that ends instead of reconnecting; `ended` is set when it is no longer usable."""
 
-    def __init__(self, app_token: str, web_client: AsyncWebClient, *, ping: float) -> None:
-        super().__init__(app_token, logger=_silent, web_client=web_client, ping_interval=ping)
+    def __init__(self, app_token: str, web_client: AsyncWebClient) -> None:
+        super().__init__(app_token, logger=_silent, web_client=web_client, ping_interval=PING_SECONDS)
         self.proxy = web_client.proxy  # the SDK's own choice ignores NO_PROXY
         self.ended, self.idle = asyncio.Event(), asyncio.Event()
         self.idle.set()
@@ -101,16 +96,8 @@ class Connection(SocketModeClient):
 class SocketMode:
     """`run` until cancelled; `state` at any time."""
 
-    def __init__(
-        self,
-        app: AsyncApp,
-        app_token: str,
-        slack: WebApi,
-        *,
-        timeouts: SocketTimeouts | None = None,
-    ) -> None:
+    def __init__(self, app: AsyncApp, app_token: str, slack: WebApi) -> None:
         self._app, self._app_token, self._slack = app, app_token, slack
-        self._timeouts = timeouts or SocketTimeouts()
         self._connection: Connection | None = None
         self.trouble, self._last_loss = "not connected yet", ""
         """What is wrong with the connection; empty while there is one."""
@@ -131,7 +118,7 @@ class SocketMode:
 
     async def run(self) -> None:
         """Keep one connection, whatever happens; the one before ends when the next is open, so that none is missed."""
-        wait = self._timeouts.first_wait
+        wait = FIRST_WAIT_SECONDS
         try:
             while True:
                 old, began = self._connection, time.time()
@@ -141,18 +128,18 @@ class SocketMode:
                     self._connection = None
                     self._note_loss(_reason(error))
                 if old:
-                    await old.finish(self._timeouts.close)
+                    await old.finish(CLOSE_SECONDS)
                 if self._connection:
                     await self._connection.ended.wait()
                     self._note_loss(self._connection.end)
-                    wait = self._timeouts.first_wait
+                    wait = FIRST_WAIT_SECONDS
                 # A connection that is cut as soon as it stands must not be asked for without a pause.
                 if self._connection is None or time.time() - began < wait:
                     await asyncio.sleep(wait)
-                    wait = min(self._timeouts.longest_wait, wait * 2)
+                    wait = min(LONGEST_WAIT_SECONDS, wait * 2)
         finally:
             if self._connection:
-                await self._connection.finish(self._timeouts.close)
+                await self._connection.finish(CLOSE_SECONDS)
 
     def _note_loss(self, reason: str) -> None:
         self.trouble = self._last_loss = reason
@@ -164,12 +151,12 @@ class SocketMode:
         Raises what Slack, the network or our patience say against it.
         """
         ticket = await self._slack.call(
-            "apps.connections.open", seconds=self._timeouts.connect, token=self._app_token
+            "apps.connections.open", seconds=CONNECT_SECONDS, token=self._app_token
         )
-        connection = Connection(self._app_token, self._slack.client, ping=self._timeouts.ping)
+        connection = Connection(self._app_token, self._slack.client)
         try:
             connection.wss_uri = str(ticket["url"])
-            await asyncio.wait_for(self._connect_and_greet(connection), self._timeouts.connect)
+            await asyncio.wait_for(self._connect_and_greet(connection), CONNECT_SECONDS)
         except BaseException:
             await connection.finish(0.0)
             raise

@@ -168,19 +168,13 @@ class WebApi:
 
 
 @asynccontextmanager
-async def open_web_api(
-    token: str,
-    *,
-    base_url: str = "",
-    session: aiohttp.ClientSession | None = None,
-) -> AsyncIterator[WebApi]:
-    """The Web API over one HTTP session, its own or a given one."""
-    own = aiohttp.ClientTimeout(total=30)
-    async with session or aiohttp.ClientSession(timeout=own) as opened:
+async def open_web_api(token: str, *, base_url: str = "") -> AsyncIterator[WebApi]:
+    """The Web API over one HTTP session."""
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=30)) as session:
         # The SDK's own handlers would repeat a post after a cut connection, and Slack may have taken the first.
         client = AsyncWebClient(
             token=token or None,
-            session=opened,
+            session=session,
             base_url=base_url or AsyncWebClient.BASE_URL,
             retry_handlers=[],
             logger=_silent,

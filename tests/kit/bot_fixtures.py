@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from bot import worker
+from bot import guardrails, worker
 from bot.http import webhook
 from bot.interactions import listeners
-from bot.jobs import polls
 from sandbox.service.api import guard
 from shared.commands import run
 from shared.storage.database import parse_url
@@ -29,7 +28,7 @@ def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "SharedBudget", UnpacedBudget)
     monkeypatch.setattr(guard, "RATE", 10_000)
     monkeypatch.setattr(worker, "POLL_SECONDS", 0.2)
-    monkeypatch.setattr(polls, "BACKFILL", 2)  # thirty days are sixty requests of each bot
+    monkeypatch.setattr(guardrails, "BACKFILL", 2)  # thirty days are sixty requests of each bot
     monkeypatch.setattr(listeners, "PROGRESS_AFTER", 60.0)
     monkeypatch.setattr(webhook, "STORED_WITHIN", BOUND_SECONDS)
 

@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
-from bot.runtime import Wakeup
+import asyncio
+from functools import cache
+from typing import cast
+
+from bot.commands.context import CommandContexts
+from bot.core import Core
+from bot.runtime import Supervisor, Wakeup
+from bot.slack.web_api import WebApi
 from bot.worker import Kind, Worker
+from shared.settings import Settings, load
 from shared.store import Store
 from shared.store.domains import DueDomain
 from shared.store.jobs import DOMAIN, LOOKUP, PAINT, POST, Job
 from shared.store.messages import FARTHEST_LOOKUP, LONGEST_TRIAL, ChannelLease, Lookup, Post
 from shared.store.slack_limits import UPDATES
+from tests.kit.scripted import BASE
 
 WORKSPACES = ("default", "acme", "beta", "work", "w")
 """Those of the tests."""
+
+
+@cache
+def plain_settings() -> Settings:
+    """Settings in which nothing is set but what must be."""
+    return load(environ={"OUTREACH_BASE_URL": BASE, "OUTREACH_API_KEY": "key"})
+
+
+def core_of(contexts: CommandContexts) -> Core:
+    """The parts of a bot without a Slack."""
+    return Core(contexts, cast("WebApi", None), Supervisor())
+
+
+async def settle(worker: Worker) -> None:
+    """Wait for what is under way."""
+    while running := worker.running:
+        await asyncio.wait(running)
 
 
 async def do_due(store: Store, *kinds: Kind) -> None:
@@ -20,7 +46,7 @@ async def do_due(store: Store, *kinds: Kind) -> None:
     names = {kind.name for kind in kinds}
     while any(wait <= 0.0 for wait in (await store.jobs.waits(names, WORKSPACES)).values()):
         await worker.round()
-        await worker.settle()
+        await settle(worker)
 
 
 async def due_domain(store: Store) -> DueDomain | None:

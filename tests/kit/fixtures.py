@@ -10,7 +10,7 @@ import pytest
 from bot import worker
 from bot.http import webhook
 from bot.interactions import listeners
-from bot.jobs.polls import Reconciler
+from bot.jobs import polls
 from shared.api import pipeline
 from shared.commands import run
 from shared.domain_health import lookup
@@ -33,9 +33,7 @@ def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listeners, "PROGRESS_AFTER", 60.0)
     monkeypatch.setattr(webhook, "STORED_WITHIN", BOUND_SECONDS)
     # How long it waits, by the event loop, for a delivery that may still come.
-    defaults = Reconciler.__init__.__kwdefaults__
-    assert defaults is not None
-    monkeypatch.setitem(defaults, "grace", 0.1)
+    monkeypatch.setattr(polls, "SETTLING_SECONDS", 0.1)
     # Resolvers are asked at once.
     monkeypatch.setattr(lookup.Pace, "turn", _at_once)
     lift_rate_limit(monkeypatch)

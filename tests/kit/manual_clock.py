@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
-from bot.delivery import People, Routes
-from bot.jobs.reminders import Reminders
+from bot.commands.context import CommandContexts
+from bot.delivery import Routes
+from bot.jobs.due import Reminders
+from bot.slack.directory import UserDirectory
 from shared.records.audit import Actor
 from shared.settings.sections import AlertPolicy, Routing
 from shared.store import Store
 from shared.store.deliveries import Arrival
 from shared.store.jobs import POST, RELEASE, REMIND, wake_all
 from shared.store.messages import Post, Sent
-from tests.kit.due import claim_turns, next_in
+from tests.kit.due import claim_turns, core_of, next_in, plain_settings
 
 ANN = Actor(name="ann", id="U1", face="slack")
 CHANNEL = "C1"
@@ -63,16 +66,26 @@ async def post_all(store: Store, clock: ManualClock) -> list[Post]:
 NO_REMINDERS = AlertPolicy(remind_after=None, escalate_after=None, unfinished_after=None)
 
 
+def reminders_of(
+    store: Store, *, rules: AlertPolicy | None, routing: Routing | None, people: UserDirectory | None
+) -> Reminders:
+    """What reminds, in a bot with these settings."""
+    given = {"alerts": rules or AlertPolicy(), "routes": routing or Routing(mention="S0SALES")}
+    settings = plain_settings().model_copy(update=given)
+    core = core_of(CommandContexts(settings=settings, store=store, clients={}))
+    core.routes = replace(core.routes, people=people)
+    return Reminders(core)
+
+
 async def look(
     store: Store,
     *,
     rules: AlertPolicy | None = None,
     routing: Routing | None = None,
-    people: People | None = None,
+    people: UserDirectory | None = None,
 ) -> None:
     """Have each open alert and all held posts looked at, as a bot with these settings would."""
-    routes = Routes(alert_channels={}, routing=routing or Routing(mention="S0SALES"), people=people)
-    reminders = Reminders(store, rules or AlertPolicy(), routes, planned=lambda: None)
+    reminders = reminders_of(store, rules=rules, routing=routing, people=people)
     await store.database.write(lambda tx: wake_all(tx, REMIND))
     await reminders(await store.jobs.claim(REMIND, lease=10.0, limit=10_000, workspaces=[]), 0.0)
     while held := await store.jobs.claim(RELEASE, lease=10.0, limit=100, workspaces=[]):

@@ -21,8 +21,10 @@ import time
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 from urllib.parse import urlencode
 
 import aiohttp
@@ -33,14 +35,13 @@ import yaml
 from bot import server
 from bot.app import Bot, open_bot
 from bot.runtime import Supervisor
-from bot.slack.socket_mode import SocketTimeouts
 from bot.telemetry import logs
 from bot.worker import JobScheduler
 from sandbox.slack import seed
 from sandbox.slack.acts import Body
 from sandbox.slack.server import SlackStandIn
 from shared import settings as shared_settings
-from shared.store import LeaseTimings
+from shared.store import LeaseTimings, open_store
 from shared.store.db.schema import jobs
 from tests.kit import clock
 from tests.kit.build import SECRET, signature
@@ -64,10 +65,13 @@ REST_SECONDS = 3.0
 """The bot has so long to do what a moved clock has made due."""
 PROGRAM = """
 import sys
+from functools import partial
+from bot import app
 from bot.server import run
 from shared.store import LeaseTimings
 from shared.settings import load
-sys.exit(run(load(), pace={pace!r}, load=load))
+app.open_store = partial(app.open_store, timings={pace!r})
+sys.exit(run(load(), load=load))
 """
 """A process of the bot runs this: `outreach bot`, without the worker's waits."""
 
@@ -259,11 +263,9 @@ class Installation:
     # -- the process of the bot
 
     @contextlib.asynccontextmanager
-    async def inside(
-        self, *, pace: LeaseTimings | None = None, timeouts: SocketTimeouts | None = None
-    ) -> AsyncIterator[Bot]:
+    async def inside(self, *, pace: LeaseTimings | None = None) -> AsyncIterator[Bot]:
         """The bot in this process, behind its real server."""
-        async with running_bot(self.environ, pace=pace, timeouts=timeouts) as running:
+        async with running_bot(self.environ, pace=pace) as running:
             self.running = running
             yield running
 
@@ -278,7 +280,8 @@ class Installation:
             # These are set up once for a whole process, which is here that of the tests.
             patched.setattr(server, "tune_runtime", lambda: None)
             patched.setattr(logs, "set_up", lambda _level: None)
-            program = asyncio.create_task(server.serve(read(), pace=HASTE, load=read))
+            patched.setattr("bot.app.open_store", partial(open_store, timings=HASTE))
+            program = asyncio.create_task(server.serve(read(), load=read))
             try:
                 await until(lambda: program.done() or self.is_up(), "the bot's program")
                 yield
@@ -594,13 +597,13 @@ class HurriedServer(server.Server):
 
 
 @contextlib.asynccontextmanager
-async def running_bot(
-    environ: dict[str, str], *, pace: LeaseTimings | None, timeouts: SocketTimeouts | None = None
-) -> AsyncIterator[Bot]:
+async def running_bot(environ: dict[str, str], *, pace: LeaseTimings | None) -> AsyncIterator[Bot]:
     """The bot in this process, behind its real server."""
     settings = shared_settings.load(environ=environ)
     with socket.create_server(("127.0.0.1", int(environ["OUTREACH_PORT"])), backlog=512) as listener:
-        async with open_bot(settings, pace=pace, timeouts=timeouts) as running:
+        async with contextlib.AsyncExitStack() as stack:
+            with mock.patch("bot.app.open_store", partial(open_store, timings=pace)):
+                running = await stack.enter_async_context(open_bot(settings))
             http = HurriedServer(server.server_config(running.web))
             serving = asyncio.create_task(http.serve(sockets=[listener]), name="bot of the kit")
             try:
@@ -641,7 +644,7 @@ async def open_team(account: Account, folder: Path, *, toml: str = "") -> AsyncI
     # The only way to the jobs of a bot that runs.
     patched = pytest.MonkeyPatch()
     patched.setattr("bot.app.JobScheduler", _Jobs)
-    patched.setattr("bot.jobs.polls.BACKFILL", DAYS_READ)
+    patched.setattr("bot.guardrails.BACKFILL", DAYS_READ)
     async with installed(folder, OUTREACH_DNS_ENABLED="false", **account.environ) as place:
         team = Team(place, account)
         team.environ["OUTREACH_PUBLIC_URL"] = team.url

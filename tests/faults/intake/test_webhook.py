@@ -11,6 +11,7 @@ import psutil
 import pytest
 import sqlalchemy as sa
 
+from bot.http import webhook
 from bot.http.webhook import (
     BATCH,
     MAX_WAITING,
@@ -46,8 +47,12 @@ class Sender:
             self.events.put_nowait({"type": "http.request"})
 
 
-async def test_unverified_bodies_share_a_bound_and_give_back_what_they_took() -> None:
-    reader = BodyReader(limit=400 * KIB, total=100 * KIB)
+async def test_unverified_bodies_share_a_bound_and_give_back_what_they_took(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(webhook, "MAX_BODY_BYTES", 400 * KIB)
+    monkeypatch.setattr(webhook, "MAX_UNVERIFIED_BYTES", 100 * KIB)
+    reader = BodyReader()
     for _ in range(20):  # what is not given back adds up
         slow = Sender(SMALL_BODY_BYTES, *[9 * KIB] * 10)
         reading = asyncio.create_task(reader.read(SCOPE, slow.events.get))

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from bot import cards
+from bot.commands.context import CommandContexts
 from bot.delivery import Routes
 from bot.jobs.standings import DomainChecks
 from bot.worker import Kind
+from shared import settings as shared_settings
 from shared.api.models import Inbox
 from shared.domain.card import Card
-from shared.domain_health.lookup import Lookup, Pace
 from shared.records.records import Subscription
-from shared.settings.sections import DnsSection, Routing
+from shared.settings.sections import Routing
 from shared.store import Store, jobs
 from shared.store.messages import Post
 from tests.kit.dns_server import DnsServer, running
-from tests.kit.due import claim_repaints, do_due, due_domain
+from tests.kit.due import claim_repaints, core_of, do_due, due_domain
 from tests.kit.manual_clock import CHANNEL, HOUR, MINUTE, ManualClock, post_all, routes
+from tests.kit.scripted import BASE
 from tests.pure.domain_health.zones import DOMAIN, GOOD, Zones, txt
 
 SECOND = f"{DOMAIN}. TXT {txt('v=spf1 include:_spf.mailer.example ~all')}"
@@ -50,7 +53,7 @@ class Checked:
 
 
 def card_of(post: Post) -> Card:
-    return cards.card_of(post)
+    return cards.card_of(post, cards.CardSettings())
 
 
 def facts(card: Card) -> dict[str, str]:
@@ -58,7 +61,11 @@ def facts(card: Card) -> dict[str, str]:
 
 
 @pytest.fixture
-async def checked(store: Store, clock: ManualClock) -> AsyncIterator[Checked]:
+async def checked(
+    store: Store, clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Checked]:
+    # The next look comes after six hours, and neither earlier nor later.
+    monkeypatch.setattr("random.uniform", lambda low, high: (low + high) / 2)
     zones = Zones(GOOD)
     routing = Routing(quiet="22:00-06:00")
     async with (
@@ -66,17 +73,15 @@ async def checked(store: Store, clock: ManualClock) -> AsyncIterator[Checked]:
         running(DnsServer(respond=zones.respond)) as second,
     ):
         # What one resolver alone sees is told to nobody.
-        lookup = Lookup([first.address, second.address], pace=Pace(100_000.0))
-        job = DomainChecks(
-            store,
-            routing,
-            DnsSection(),
-            stored=lambda: None,
-            changed=lambda: None,
-            lookup=lookup,
-            # The middle: the next look comes after six hours, and neither earlier nor later.
-            jitter=lambda: 0.5,
-        )
+        resolvers = (f"127.0.0.1:{one.address[1]}" for one in (first, second))
+        environ = {
+            "OUTREACH_BASE_URL": BASE,
+            "OUTREACH_API_KEY": "key",
+            "OUTREACH_DNS_RESOLVERS": ",".join(resolvers),
+            "XDG_STATE_HOME": str(tmp_path),
+        }
+        settings = shared_settings.load(environ=environ).model_copy(update={"routes": routing})
+        job = DomainChecks(core_of(CommandContexts(settings=settings, store=store, clients={})))
         await store.records.subscribe("default", [Subscription(channel=CHANNEL, event="domain.dns")])
         await job.watch("default", [Inbox(email=f"sam@{DOMAIN}", health_score=90.0)])
         one = Checked(

@@ -11,9 +11,11 @@ import pytest
 import sqlalchemy as sa
 
 from bot.commands.context import CommandContexts
+from bot.jobs import polls
 from bot.jobs.polls import PAGES, Reconciler
 from shared import settings as shared_settings
 from shared.store import Store, open_store
+from tests.kit.due import core_of
 from tests.kit.manual_clock import CHANNEL, ManualClock, routes
 from tests.kit.scripted import BASE, ScriptedAccount
 
@@ -46,7 +48,8 @@ class Check:
 
 
 @pytest.fixture
-async def check(url: sa.URL, clock: ManualClock) -> AsyncIterator[Check]:
+async def check(url: sa.URL, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Check]:
+    monkeypatch.setattr(polls, "SETTLING_SECONDS", 0.0)
     remote = ScriptedAccount()
     environ = {
         "OUTREACH_BASE_URL": BASE, "OUTREACH_API_KEY": "key", "OUTREACH_ALERT_CHANNEL": CHANNEL,
@@ -55,7 +58,7 @@ async def check(url: sa.URL, clock: ManualClock) -> AsyncIterator[Check]:
     settings = shared_settings.load(environ=environ)
     async with open_store(url, clock=clock) as store, remote.client() as client:
         contexts = CommandContexts(settings=settings, store=store, clients={"default": client})
-        yield Check(store, remote, Reconciler(store, contexts, found=lambda: None, grace=0.0))
+        yield Check(store, remote, Reconciler(core_of(contexts)))
 
 
 async def test_new_leads_are_read_until_a_page_is_all_known(check: Check) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bot.delivery import Routes
-from bot.jobs.reminders import Reminders
 from shared.settings.sections import AlertPolicy, Routing
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
@@ -19,6 +17,7 @@ from tests.kit.manual_clock import (
     ManualClock,
     arrive,
     post_all,
+    reminders_of,
     sweep,
 )
 
@@ -41,7 +40,7 @@ async def test_a_reply_that_is_claimed_just_before_its_reminder_is_not_reminded_
     claimed = await store.jobs.claim(REMIND, lease=10.0, limit=9, workspaces=[])
     # The reminder's job is taken already: the tap comes before its message is planned.
     await store.alerts.act(card.alert_id, "claim", ANN)
-    await Reminders(store, AlertPolicy(), Routes(alert_channels={}), planned=lambda: None)(claimed, 0.0)
+    await reminders_of(store, rules=None, routing=None, people=None)(claimed, 0.0)
     assert await post_all(store, clock) == []
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from bot import cards
-from bot.delivery import People, Routes
+from bot.delivery import Routes
+from bot.slack.directory import UserDirectory
 from shared.domain.alert import Alert
 from shared.records.audit import Actor
 from shared.settings.sections import AlertPolicy, Rota, Routing
@@ -21,31 +22,31 @@ GROUP = "S0SALESAES"
 ROTA = Rota(people=(ANN, BEN, CLEO))
 
 
-class Team:
+class Team(UserDirectory):
     """People with their names, some of whom aren't members any more."""
 
     def __init__(self, *gone: str) -> None:
         self.gone = gone
 
-    def name(self, person: str) -> str:
-        return NAMES[person]
+    def name(self, user: str) -> str:
+        return NAMES[user]
 
-    def is_gone(self, person: str) -> bool:
-        return person in self.gone
+    def is_gone(self, user: str) -> bool:
+        return user in self.gone
 
 
 def routing(rota: Rota = ROTA, **policy: object) -> Routing:
     return Routing(mention=GROUP, rota=rota).model_copy(update=policy)
 
 
-def routes(rota: Rota = ROTA, people: People | None = None, **policy: object) -> Routes:
+def routes(rota: Rota = ROTA, people: UserDirectory | None = None, **policy: object) -> Routes:
     return Routes(
         alert_channels={"default": CHANNEL}, routing=routing(rota, **policy), people=people or Team()
     )
 
 
 async def pass_on(
-    store: Store, clock: ManualClock, rota: Rota = ROTA, people: People | None = None, **policy: object
+    store: Store, clock: ManualClock, rota: Rota = ROTA, people: UserDirectory | None = None, **policy: object
 ) -> list[Post]:
     """What a look at the turns that are over has posted."""
     await look(store, rules=NO_REMINDERS, routing=routing(rota, **policy), people=people or Team())
@@ -61,7 +62,7 @@ async def owners(store: Store, clock: ManualClock, count: int, by: Routes, *, fi
 
 def words(post: Post) -> str:
     """All that a post shows as it would be posted now."""
-    message = cards.message([post])
+    message = cards.message([post], cards.CardSettings())
     return f"{message.text} {json.dumps(message.blocks, ensure_ascii=False)}"
 
 

@@ -10,6 +10,7 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,12 +19,12 @@ import httpx
 import sqlalchemy as sa
 from sqlalchemy.engine.default import DefaultDialect
 
-from bot import worker
+from bot import app, worker
 from bot.jobs import due
 from bot.server import run
 from shared.commands import hold as pauses
 from shared.settings import load
-from shared.store import sequences
+from shared.store import open_store, sequences
 from tests.kit.team import HASTE
 
 Moment = Literal["before commit", "after commit", "before request", "under request", "after answer"]
@@ -79,7 +80,7 @@ def _run_bot(environ: Mapping[str, str], kill: Kill | None, notes: Path) -> None
     killer = _Killer(kill, notes / KILLED)
     _watch_commits(killer)
     _watch_requests(killer)
-    run(load(), pace=HASTE, load=load)
+    run(load(), load=load)
 
 
 def _hurry() -> None:
@@ -93,6 +94,7 @@ def _hurry() -> None:
     ):
         assert hasattr(module, name)
         setattr(module, name, seconds)
+    vars(app)["open_store"] = partial(open_store, timings=HASTE)
 
 
 class _Killer:

@@ -11,7 +11,6 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from bot.commands.context import CommandContexts
-from bot.delivery import Routes
 from bot.guardrails import Guardrails
 from bot.jobs import due
 from bot.runtime import Wakeup
@@ -28,7 +27,8 @@ from shared.records.records import Timer
 from shared.store import Store, open_store
 from shared.store.db.schema import jobs
 from shared.store.guardrails import Claim
-from shared.store.jobs import LATE
+from shared.store.jobs import LATE, LOOKUP, PAINT, POST
+from tests.kit.due import core_of, settle
 from tests.kit.manual_clock import CHANNEL, ManualClock
 from tests.kit.scripted import BASE, ScriptedAccount
 
@@ -67,7 +67,7 @@ class Process:
 
     def context(self, person: str = "ann") -> CommandContext:
         actor = Actor(name=person, id=person.upper(), face="slack", channel=CHANNEL)
-        return self.contexts.at(self.contexts.settings.workspace(), actor)
+        return self.contexts.at("default", actor)
 
     async def say(self, line: str, *, person: str = "ann") -> Card:
         """What a person's line comes to; a question is answered with yes."""
@@ -84,7 +84,7 @@ class Process:
     async def fire(self) -> None:
         """Do what is due, to its end."""
         await self.worker.round()
-        await self.worker.settle()
+        await settle(self.worker)
 
     async def guard(self) -> None:
         """Have a guardrail's rule fire, which pauses the workspace for four hours."""
@@ -135,9 +135,9 @@ async def open_process(
     async with client, open_store(url, clock=clock) as store:
         settings = shared_settings.load(environ=environ)
         contexts = CommandContexts(settings=settings, store=store, clients={"default": client})
-        guard = Guardrails(store, contexts, planned=lambda: None)
-        kinds = due.kinds(
-            store, contexts, planned=lambda: None, routes=Routes(alert_channels={}), guard=guard
-        )
+        core = core_of(contexts)
+        guard = Guardrails(core)
+        # Nothing is posted here.
+        kinds = [kind for kind in due.kinds(core, guard) if kind.name not in {POST, LOOKUP, PAINT}]
         worker = Worker(store, kinds, workspaces=["default"], wakeup=Wakeup())
         yield Process(store=store, contexts=contexts, worker=worker, clock=clock, acts=guard)

@@ -111,7 +111,7 @@ class People:
     async def _give(
         self, change: Change, contexts: CommandContexts, on_death: list[Callable[[], None]]
     ) -> None:
-        context = contexts.at(contexts.settings.workspace(), ANN)
+        context = contexts.at("default", ANN)
         context = replace(context, records=cast("Any", _Records(context.records, change)))
         try:
             done = await run(parse(change.line), context)

@@ -11,20 +11,21 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 from unittest import mock
 
-import aiohttp
 import sqlalchemy as sa
 
 from bot.app import Bot, open_bot
 from bot.commands.context import CommandContexts, open_contexts
 from shared import settings as shared_settings
+from shared.commands.run import open_client
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings
 from shared.storage import database
-from shared.store import LeaseTimings
+from shared.store import LeaseTimings, open_store
 from shared.store import alerts as alert_store
 from shared.store.deliveries import Arrival, alert_id
 from tests.faults.simulation.invariants import (
@@ -212,7 +213,8 @@ class World:
         return CLOCK.elapsed
 
     def run(self) -> None:
-        with _folder() as self.folder, _engines(self), _sole_owner(alone=self.plan.bots == 1):
+        alone = _sole_owner(alone=self.plan.bots == 1)
+        with _folder() as self.folder, _engines(self), _wires(self), alone:
             self._settings = self._read_settings()
             asyncio.set_event_loop(self.loop)
             try:
@@ -346,15 +348,11 @@ class World:
 
     async def _main(self, machine: Machine, process: Process) -> None:
         assert self._settings is not None
-        transport = ServiceTransport(self.service)
-        session = cast("aiohttp.ClientSession", SlackSession(self.slack))
         while True:
             try:
                 async with (
-                    open_bot(
-                        self._settings, pace=PACE, slack_session=session, transport=transport
-                    ) as running,
-                    open_contexts(self._settings, running.store, transport=transport) as contexts,
+                    open_bot(self._settings) as running,
+                    open_contexts(self._settings, running.store) as contexts,
                 ):
                     machine.bot, machine.contexts = running, contexts
                     await asyncio.Event().wait()
@@ -545,6 +543,18 @@ def _engines(world: World) -> Iterator[None]:
         return engine
 
     with mock.patch.object(database, "open_engine", open_engine):
+        yield
+
+
+@contextlib.contextmanager
+def _wires(world: World) -> Iterator[None]:
+    """Lead the requests to Slack and to the service to those of this world, and shorten the waits."""
+    opened = partial(open_client, transport=ServiceTransport(world.service))
+    with (
+        mock.patch("aiohttp.ClientSession", return_value=SlackSession(world.slack)),
+        mock.patch("bot.commands.context.open_client", opened),
+        mock.patch("bot.app.open_store", partial(open_store, timings=PACE)),
+    ):
         yield
 
 

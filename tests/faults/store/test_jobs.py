@@ -16,6 +16,7 @@ from shared.store import Store, open_store
 from shared.store import jobs as job_rows
 from shared.store.db.schema import jobs
 from shared.store.jobs import ASKED_FOR, Again, Done, End, How, Job
+from tests.kit.due import settle
 from tests.kit.manual_clock import ManualClock
 
 LEASE = 10.0
@@ -190,7 +191,7 @@ async def test_a_job_that_fails_is_tried_alone_and_again_and_delays_no_other(
         await put(store, key)
     for _ in range(3):
         await ours.round()
-        await ours.settle()
+        await settle(ours)
         clock.now += 100
     # Of a batch nobody knows which one failed: alone, the broken one fails without the others.
     assert handled.groups[0] == ["a", "b"]
@@ -212,9 +213,9 @@ async def test_a_kind_that_is_busy_delays_no_other(store: Store) -> None:
     assert len(slow.groups) == 1, "it has one slot"
     assert slow.go_on is not None
     slow.go_on.set()
-    await ours.settle()
+    await settle(ours)
     await ours.round()
-    await ours.settle()
+    await settle(ours)
     assert slow.groups == [["a"], ["b"]]
 
 
@@ -223,9 +224,9 @@ async def test_a_database_that_fails_under_a_job_has_it_done_again(store: Store,
     ours = worker(store, Kind(name=KIND, handle=handled))
     await put(store)
     await ours.round()
-    await ours.settle()
+    await settle(ours)
     handled.fails = None
     clock.now += 60
     await ours.round()
-    await ours.settle()
+    await settle(ours)
     assert not await rows(store)

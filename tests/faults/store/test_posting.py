@@ -308,7 +308,7 @@ async def make_stale(store: Store) -> None:
 
 
 def title(post: Post) -> str:
-    return cards.card_of(post).title
+    return cards.card_of(post, cards.CardSettings()).title
 
 
 async def test_a_late_note_about_a_card_that_turned_gives_way_to_the_new_card(

@@ -21,8 +21,7 @@ from bot.cards import CardSettings, details_card, listed
 from bot.commands import dispatch
 from bot.guardrails import _card, finding_card, over_card, paused_card, together_card
 from bot.interactions import listeners
-from bot.jobs import reminders
-from bot.jobs.due import ended_card
+from bot.jobs.due import ended_card, reminder_card, summary_card
 from bot.slack.permissions import Person, Standing
 from sandbox.slack import blockkit
 from shared import commands
@@ -120,13 +119,13 @@ def posted(kind: str, *alerts: Alert, note: Card | None = None, mention: str = "
         replace(POST, id=n, kind=kind, alert_id=one.id, alert=one, **noted)  # type: ignore[arg-type] # one each
         for n, one in enumerate(alerts)
     ]
-    return cards.message(posts)
+    return cards.message(posts, CardSettings())
 
 
 def reminder(what: str, kind: str, **state: Any) -> Message:
     """A reminder that mentions somebody, and what became of its alert since."""
     due = Due(alert=alert(waiting_since=1.0, snoozed_name="ben"), channel="C1", what=what, mention="S1")
-    card = reminders.reminder_card(due, now=NOON.timestamp() + 360)
+    card = reminder_card(due, now=NOON.timestamp() + 360, cards=CardSettings())
     return posted(kind, alert(**{"waiting_since": 1.0, **state}), note=card)
 
 
@@ -243,7 +242,7 @@ OTHERS: dict[str, Callable[[], Message]] = {
     "reminder, handled": lambda: reminder("remind", "reminder", waiting_since=None, **DONE),
     "reminder, snoozed": lambda: reminder("remind", "reminder", waiting_since=None, **SNOOZED),
     "many wait": lambda: card_blocks.render(
-        reminders.summary_card([Due(alert=alert(), channel="C1", what="remind")] * 12, now=NOON.timestamp())
+        summary_card([Due(alert=alert(), channel="C1", what="remind")] * 12, now=NOON.timestamp())
     ),
     "reminder of a domain, recovered": lambda: posted(
         "unacknowledged",

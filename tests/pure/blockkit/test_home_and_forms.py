@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bot.cards import CardSettings
 from bot.interactions import forms, home
 from bot.interactions.home import HomeState, Place
 from shared.api.events import Event, EventLead
@@ -75,7 +76,9 @@ def test_home_is_inside_every_limit_whatever_the_account(waiting: Any, inboxes: 
         domains=None if inboxes is None else roll_up(inboxes),
     )
     others = [Place(name=name, paused={}) for name in workspaces[1:]]
-    state = HomeState(now=NOW, places=(place, *others), waiting=waiting or (), claims=waiting or ())
+    replied = waiting or ()
+    places = (place, *others)
+    state = HomeState(now=NOW, places=places, waiting=replied, claims=replied, cards=CardSettings())
     checked(home.view(state))
 
 

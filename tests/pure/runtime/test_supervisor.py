@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
+from bot import runtime
 from bot.runtime import FAILING, Supervisor
 from tests.kit.waiting import until
 
 
-async def test_a_task_that_recovers_no_longer_counts_as_failing() -> None:
-    supervisor = Supervisor(first_pause=0.001, longest_pause=0.02)
+async def test_a_task_that_recovers_no_longer_counts_as_failing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(runtime, "LONGEST_PAUSE_SECONDS", 0.02)
+    supervisor = Supervisor()
     runs = 0
 
     async def run() -> None:
@@ -25,8 +30,9 @@ async def test_a_task_that_recovers_no_longer_counts_as_failing() -> None:
         assert supervisor.state["task"]["restarts"] == FAILING
 
 
-async def test_an_unresponsive_peer_is_no_failure_of_the_task() -> None:
-    supervisor = Supervisor(expected=(ConnectionError,), first_pause=0.001)
+async def test_an_unresponsive_peer_is_no_failure_of_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "FIRST_PAUSE_SECONDS", 0.001)
+    supervisor = Supervisor(expected=(ConnectionError,))
     runs = 0
 
     async def run() -> None:

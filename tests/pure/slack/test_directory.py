@@ -10,9 +10,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from bot.slack.directory import UserDirectory, Viewer, may_still_pause
+from bot.slack import directory
+from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.web_api import open_web_api
-from shared.settings import Roles
 
 ANN = "U0ANN00001"
 Slack = Callable[[dict[str, Any]], AbstractAsyncContextManager[UserDirectory]]
@@ -38,8 +38,11 @@ def slack() -> Slack:
     return answering
 
 
-async def test_who_leaves_a_private_channel_stops_seeing_it_within_a_minute() -> None:
+async def test_who_leaves_a_private_channel_stops_seeing_it_within_a_minute(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     members, now = {"U1"}, [0.0]
+    monkeypatch.setattr(directory, "boot_time", lambda: now[0])
 
     async def answered(request: web.Request) -> web.Response:
         if request.match_info["method"] == "conversations.info":
@@ -53,7 +56,7 @@ async def test_who_leaves_a_private_channel_stops_seeing_it_within_a_minute() ->
         TestServer(application) as server,
         open_web_api("xoxb-1", base_url=str(server.make_url("/api/"))) as api,
     ):
-        people, ann = UserDirectory(api, clock=lambda: now[0]), Viewer(user="U1", channel="C1")
+        people, ann = UserDirectory(api), Viewer(user="U1", channel="C1")
         assert await people.sees("G1", ann)
         assert not await people.sees("G1", Viewer(user="U2", channel="C1"))
         assert await people.sees("G1", Viewer(channel="G1"))
@@ -61,15 +64,3 @@ async def test_who_leaves_a_private_channel_stops_seeing_it_within_a_minute() ->
         members.clear()
         now[0] = 61.0
         assert not await people.sees("G1", ann)
-
-
-@pytest.mark.parametrize(
-    ("user", "expected"), [({}, True), ({"is_restricted": True}, False), ({"deleted": True}, False)]
-)
-async def test_guests_and_deactivated_people_may_no_longer_pause(
-    slack: Slack, *, user: dict[str, Any], expected: bool
-) -> None:
-    async with slack({"ok": True, "team_id": "T1", "user": {"team_id": "T1", **user}}) as people:
-        assert await may_still_pause(people, Roles(), ANN, "C1") is expected
-        rules = Roles(operator=frozenset({ANN}))
-        assert await may_still_pause(people, rules, ANN, "C1") is ("deleted" not in user)

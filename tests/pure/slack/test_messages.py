@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -16,7 +17,8 @@ from bot.slack.web_api import open_web_api
 from sandbox.slack import seed
 from shared.api.pace import boot_time
 from shared.domain.card import Card
-from shared.store.messages import Look, NotSent, Sent, Unknown
+from shared.store.jobs import Job
+from shared.store.messages import Look, Lookup, NotSent, Post, Sent, Unknown
 from tests.kit.bot import CHANNEL
 from tests.kit.clock import moment
 from tests.kit.team import Installation, installed
@@ -53,9 +55,18 @@ async def say(
     )
 
 
+def lookup(key: str, *, since: float, thread_ts: str = "") -> Lookup:
+    """The search for the message of one post."""
+    job, post = cast("Job", None), cast("Post", SimpleNamespace(key=key))
+    return Lookup(
+        job=job, channel=CHANNEL, thread_ts=thread_ts, posts=(post,), since=since, age=0.0, began_at=0.0
+    )
+
+
 async def find(messenger: MessageSender, key: str, *, since: float, thread_ts: str = "") -> Look:
     """Read as far as the reading gets."""
-    return await messenger.look(CHANNEL, {key}, since=since, deadline=boot_time() + 60, thread_ts=thread_ts)
+    sought = lookup(key, since=since, thread_ts=thread_ts)
+    return await messenger.look(sought, deadline=boot_time() + 60)
 
 
 def post_messages(bot: Installation, count: int, *, thread_ts: str | None = None) -> None:
@@ -174,7 +185,7 @@ async def test_an_answer_of_odd_shape_proves_nothing(
     bot: Installation, messenger: MessageSender, answer: object
 ) -> None:
     await bot.act("faults", method="conversations.history", kind="answer", answer=answer)
-    look = await messenger.look(CHANNEL, {"k"}, since=moment().timestamp(), deadline=boot_time() + 5)
+    look = await messenger.look(lookup("k", since=moment().timestamp()), deadline=boot_time() + 5)
     assert (look.complete, look.found, look.hidden) == (False, {}, False)
     assert look.error
 
@@ -187,7 +198,7 @@ async def test_an_odd_message_of_somebody_else_hides_nothing(
 ) -> None:
     answer = {"ok": True, "messages": [{**MESSAGE, **part}, OURS]}
     await bot.act("faults", method="conversations.history", kind="answer", answer=answer)
-    look = await messenger.look(CHANNEL, {"k"}, since=moment().timestamp(), deadline=boot_time() + 5)
+    look = await messenger.look(lookup("k", since=moment().timestamp()), deadline=boot_time() + 5)
     assert look.found == {"k": OURS["ts"]}
 
 
@@ -198,6 +209,6 @@ async def test_a_page_whose_cursor_has_ended_is_read_from_the_beginning(
     fault = {"kind": "error", "error": "invalid_cursor"}
     await bot.act("faults", method="conversations.history", kind="delay")
     await bot.act("faults", method="conversations.history", **fault)
-    look = await messenger.look(CHANNEL, {"k"}, since=moment().timestamp(), deadline=boot_time() + 5)
+    look = await messenger.look(lookup("k", since=moment().timestamp()), deadline=boot_time() + 5)
     assert (look.complete, look.hidden) == (False, False)
     assert look.error

@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,28 +12,32 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.context.ack.async_ack import AsyncAck
 
-from bot.slack.socket_mode import SocketMode, SocketTimeouts
+from bot.slack import socket_mode
+from bot.slack.socket_mode import SocketMode
 from bot.slack.web_api import open_web_api
 from tests.kit.bot import interested
 from tests.kit.team import Installation, installed
 from tests.kit.waiting import until
 
-HASTE = SocketTimeouts(connect=10.0, first_wait=0.05, longest_wait=0.2, close=0.5)
-"""With the pings of production: aiohttp gives a connection up that answers none within half of their interval, and a
-busy machine takes longer than half a second now and then."""
+
+@pytest.fixture(autouse=True)
+def haste(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short waits, with the pings of production: aiohttp gives a connection up that answers none within half of their
+    interval, and a busy machine takes longer than half a second now and then."""
+    waits = {"FIRST_WAIT_SECONDS": 0.05, "LONGEST_WAIT_SECONDS": 0.2, "CLOSE_SECONDS": 0.5}
+    for name, seconds in waits.items():
+        monkeypatch.setattr(socket_mode, name, seconds)
 
 
 @asynccontextmanager
-async def socket_harness(
-    folder: Path, *, disabled: bool = False, ping: float = HASTE.ping
-) -> AsyncIterator[Installation]:
+async def socket_harness(folder: Path, *, disabled: bool = False) -> AsyncIterator[Installation]:
     """A bot that Slack reaches by Socket Mode alone; a cut is noticed by the next ping."""
     async with installed(folder) as bot:
         bot.use_socket_mode()
         await bot.act("settings", tier_factor=0)  # these connect more often than Slack lets a bot
         if disabled:
             await bot.act("sockets", act="disable")
-        async with bot.inside(timeouts=replace(HASTE, ping=ping)):
+        async with bot.inside():
             if not disabled:
                 await connected(bot, times=1)
             yield bot
@@ -68,8 +71,11 @@ async def test_commands_come_by_the_socket_and_deliveries_by_http(tmp_path: Path
 
 
 @pytest.mark.parametrize(("act", "reason"), [("cut", "cut"), ("silence", "no response")])
-async def test_a_lost_or_silent_connection_is_replaced(tmp_path: Path, act: str, reason: str) -> None:
-    async with socket_harness(tmp_path, ping=1.0) as bot:
+async def test_a_lost_or_silent_connection_is_replaced(
+    tmp_path: Path, act: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket_mode, "PING_SECONDS", 1.0)
+    async with socket_harness(tmp_path) as bot:
         await bot.act("sockets", act=act)
 
         async def rebuilt() -> bool:
@@ -133,7 +139,7 @@ async def test_a_refresh_waits_for_every_acknowledgement_that_is_due(tmp_path: P
             async def quick(ack: AsyncAck) -> None:
                 await ack()
 
-            mode = SocketMode(app, bot.slack.announcement["slack_app_token"], slack, timeouts=HASTE)
+            mode = SocketMode(app, bot.slack.announcement["slack_app_token"], slack)
             running = asyncio.create_task(mode.run())
             await until(lambda: bool(mode.state["connected"]))
             typed = asyncio.create_task(bot.act("command", text="/slow"))
