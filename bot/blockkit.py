@@ -756,25 +756,21 @@ def text_of(blocks: Sequence[Block]) -> str:
 
 
 def _words(part: Block) -> str:
-    """The words of a block, an element or a text object."""
+    """The words of a block, an element or a text object.
+
+    What a block holds has its own: docs.slack.dev/reference/block-kit/blocks names the places.
+    """
     match part:
         case {"type": "mrkdwn", "text": str(text)}:
-            words = text
+            return text
         case {"text": str(text)} | {"fallback": str(text)}:
-            words = escape(text)
+            return escape(text)
         case {"rows": rows}:
-            words = "\n".join(" · ".join(map(_words, row)) for row in rows)
+            return "\n".join(" · ".join(map(_words, row)) for row in rows)
         case {"text": {"text": str(label)}, "url": str(url)}:
-            words = f"{escape(label)}: {escape(url)}"
+            return f"{escape(label)}: {escape(url)}"
         case {"text": {"text": str(label)}, "value": str(value)}:
-            words = f"{escape(label)}: `/outreach {escape(line_of(value))}`"
-        case _:
-            words = _words_within(part)
-    return words
-
-
-def _words_within(part: Block) -> str:
-    """The words of what a block holds: docs.slack.dev/reference/block-kit/blocks names the places."""
+            return f"{escape(label)}: `/outreach {escape(line_of(value))}`"
     inner = [part.get(name) for name in ("text", "label", "accessory")]
     inner += [one for name in ("fields", "elements", "options") for one in part.get(name, ())]
     kind = part.get("type", "")

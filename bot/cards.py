@@ -150,7 +150,7 @@ def details_card(alert: Alert) -> Card:
         buttons.append(crm_button(alert.lead_link))
     return Card(
         about(event),
-        text=(stands(alert),),
+        text=(f"{alert.status[:1].upper()}{alert.status[1:]}",),
         quote=(event.reply or "").strip(),
         facts=(
             *facts_of(("Role", event.lead.title), ("Email", event.lead.email)),
@@ -175,12 +175,6 @@ def _title(alert: Alert, *, in_list: bool) -> str:
     end += f" · {state}" if state else ""
     # The state is what a reader looks for: a long name is cut, and never its end.
     return f"{clip(about(alert.event), length=TITLE_CHARACTERS - len(end) - 2)}{end}"
-
-
-def stands(alert: Alert) -> str:
-    """The status as the beginning of a sentence."""
-    text = alert.status
-    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _sequence_name(alert: Alert) -> str:

@@ -350,14 +350,15 @@ class Guardrails:
 
     async def act(self, claim: Claim, rule: Rule) -> str:
         """Decide to pause the claim's sequences; returns the reason if a suggestion is due instead."""
+        listed: Sequence[Campaign] = ()
+        why = "an empty list of sequences"  # one isn't a fact
         try:
             listed = await self._context(claim).client.list_sequences()
         except OutreachError as error:
-            log.warning("nothing paused", workspace=claim.workspace, error=type(error).__name__)
+            why = type(error).__name__
+        if not listed:
+            log.warning("nothing paused", workspace=claim.workspace, error=why)
             return ""  # nothing was decided: the next check tries again
-        if not listed:  # one empty list isn't a fact
-            log.warning("nothing paused", workspace=claim.workspace, error="an empty list of sequences")
-            return ""
         about = await self._sequences_about(claim, rule, listed)
         active = [one for one in about if one.status == "active" and not rule.excepts(one.label)]
         if rule.scope is Scope.SEQUENCE and len(active) > 1:

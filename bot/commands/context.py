@@ -100,13 +100,13 @@ class WorkspaceCache:
         self._cached: dict[tuple[str, str], tuple[float, Any]] = {}
         self.forget = self._cached.clear
 
-    async def read(self, method: Literal["list_sequences", "list_inboxes"], workspace: Workspace) -> Any:
+    async def read(self, method: Literal["list_sequences", "list_inboxes"], workspace: str) -> Any:
         """Raises `OutreachError`, and `TimeoutError` after `TIMEOUT_SECONDS`."""
-        at, answer = self._cached.get((method, workspace.name), (0.0, None))
+        at, answer = self._cached.get((method, workspace), (0.0, None))
         if answer is None or time.monotonic() - at >= CACHED_SECONDS:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                answer = await getattr(self._clients[workspace.name], method)(priority=Priority.INTERACTIVE)
-            self._cached[method, workspace.name] = (time.monotonic(), answer)
+                answer = await getattr(self._clients[workspace], method)(priority=Priority.INTERACTIVE)
+            self._cached[method, workspace] = (time.monotonic(), answer)
         return answer
 
 

@@ -219,7 +219,7 @@ class HomeTab:
             unclaimed, paused, inboxes = await asyncio.gather(
                 attempt(store.records.open_replies(name, most=UNCLAIMED)),
                 attempt(store.alerts.paused_domains(name)),
-                attempt(self._cache.read("list_inboxes", place)),
+                attempt(self._cache.read("list_inboxes", name)),
             )
             return Place(
                 name=name if len(workspaces) > 1 else "",

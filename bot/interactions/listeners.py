@@ -299,7 +299,7 @@ class Listeners(AsyncMiddleware):
         if body["action_id"] != forms.SEQUENCE or not verb:
             return []
         name = forms.metadata_of(view, forms.WORKSPACE)
-        workspace = self._contexts.workspace_or_own(name, channel=origin.channel)
+        workspace = self._contexts.workspace_or_own(name, channel=origin.channel).name
         try:
             if not (await self._dispatcher.caller_in_time(origin)).may(verb):
                 return []

@@ -62,16 +62,6 @@ class QueuedStderr:
             self._lines.task_done()
 
 
-def _as_json() -> Sequence[structlog.typing.Processor]:
-    return (structlog.processors.format_exc_info, structlog.processors.JSONRenderer())
-
-
-def _for_people() -> Sequence[structlog.typing.Processor]:
-    colors = not os.environ.get("NO_COLOR")
-    plain = structlog.dev.plain_traceback
-    return (_harmless, structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=plain))
-
-
 def _harmless(_logger: object, _method: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
     """Make words of a lead or a service harmless: they move no cursor and style nothing."""
     return {name: visible(value) if isinstance(value, str) else value for name, value in line.items()}
@@ -87,7 +77,13 @@ def set_up(level: str) -> None:
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="%H:%M:%S" if for_people else "iso", utc=not for_people),
     ]
-    rendering = _for_people() if for_people else _as_json()
+    rendering: Sequence[structlog.typing.Processor] = (
+        structlog.processors.format_exc_info,
+        structlog.processors.JSONRenderer(),
+    )
+    if for_people:
+        colors, plain = not os.environ.get("NO_COLOR"), structlog.dev.plain_traceback
+        rendering = (_harmless, structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=plain))
     structlog.configure(
         processors=[*shared, *rendering],
         wrapper_class=structlog.make_filtering_bound_logger(number),
