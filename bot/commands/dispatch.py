@@ -585,8 +585,6 @@ FORMS = {"pause": ("Pause a sequence", "Pause"), "add": ("Add a lead", "Add")}
 PERSON_SECONDS = 1.5
 """Seconds that Slack gets to say who someone is before a form is opened: its trigger lives for three."""
 CONFIRM_SECONDS = 600.0
-_NO_NAMES = frozenset({"", "privategroup", "directmessage"})
-"""Slack sends these as the name of a private conversation."""
 
 log = structlog.get_logger("acts")
 
@@ -599,7 +597,6 @@ class Asker:
     name: str = ""
     is_bot: bool = False
     channel: str = ""
-    channel_name: str = ""
 
 
 class CommandDispatcher:
@@ -634,17 +631,11 @@ class CommandDispatcher:
         # What a private channel gets is its members' alone: elsewhere only the person reads it.
         if answer.public and not await self._directory.may_read(answer.about, asker.channel):
             answer = replace(answer, public=False)
-        return await self._with_channel_names(answer, asker, caller)
-
-    async def _with_channel_names(self, answer: Answer, asker: Asker, caller: Caller) -> Answer:
-        """The answer with its channels by name, as far as all its readers may know them."""
         if answer.on_card:
             return answer
-        names = {} if asker.channel_name in _NO_NAMES else {asker.channel: f"#{asker.channel_name}"}
-        if asker.channel.startswith("D"):
-            names[asker.channel] = "this conversation"
+        # Channels have their names as far as all readers of the answer may know them.
         viewer = Viewer(channel=asker.channel) if answer.public else caller.viewer
-        return replace(answer, card=await self._directory.name_channels(answer.card, viewer, names))
+        return replace(answer, card=await self._directory.name_channels(answer.card, viewer))
 
     async def caller_in_time(self, asker: Asker) -> Caller:
         """The person who asks for a form, which shows workspaces and sequences; where Slack is slow, an unknown one."""

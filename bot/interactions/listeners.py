@@ -522,7 +522,6 @@ def _origin(body: Body, respond: AsyncRespond | None) -> Origin:
         # https://docs.slack.dev/reference/events/message/bot_message
         is_bot=bool(event.get("bot_id")),
         channel=first("event.channel", "channel_id", "channel.id") or forms.metadata_of(view, "channel"),
-        channel_name=first("channel_name", "channel.name"),
         thread_ts=first("event.thread_ts", "container.thread_ts"),
         trigger=first("trigger_id"),
         respond=respond if body.get("response_url") else None,

@@ -318,17 +318,18 @@ class UserDirectory:
 
     async def shown_name(self, channel: str, viewer: Viewer) -> str:
         """`#sales`; a private channel has a name for its members only. Empty where Slack does not tell."""
+        if channel == viewer.channel and channel.startswith("D"):
+            return "this conversation"
         place = await self.channel(channel)
         if place is None or not place.name:
             return ""
         return f"#{place.name}" if await self.sees(channel, viewer) else "a private channel"
 
-    async def name_channels(self, card: Card, viewer: Viewer, known: Mapping[str, str] | None = None) -> Card:
-        """The card with its channels by name, as far as the viewer may know them; `known` has some names already."""
-        named = known or {}
-        unnamed = [channel for channel in channels_in(card) if channel not in named][:MOST_NAMED]
-        told = await asyncio.gather(*(self.shown_name(channel, viewer) for channel in unnamed))
-        return with_channel_names(card, {**named, **dict(zip(unnamed, told, strict=True))})
+    async def name_channels(self, card: Card, viewer: Viewer) -> Card:
+        """The card with its channels by name, as far as the viewer may know them."""
+        channels = sorted(channels_in(card))[:MOST_NAMED]
+        told = await asyncio.gather(*(self.shown_name(channel, viewer) for channel in channels))
+        return with_channel_names(card, dict(zip(channels, told, strict=True)))
 
     def known_name(self, channel: str) -> str:
         """`#sales`, as far as it was asked before, for people of any channel; else the id."""

@@ -285,7 +285,7 @@ async def test_a_test_of_a_rule_says_what_it_would_have_done(team: Team) -> None
 async def test_a_test_of_a_rule_knows_the_days_before_the_bot_was_there(
     team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.jobs.polls.BACKFILL", 30)
+    monkeypatch.setattr("bot.guardrails.BACKFILL", 30)
     for _ in range(4):
         await team.pass_time(minutes=5)
     line = 'guardrails test "notify about sequence when no replies after 100 sends in 7d"'
