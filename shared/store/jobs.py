@@ -281,8 +281,9 @@ def _put(dialect: Any, how: How) -> Any:
 
 def hurry(tx: Transaction, kind: str, keys: Collection[str]) -> None:
     """Have those of these looked at now that there are, before all that is merely due."""
-    there = sa.select(_c.key).where(_c.kind == kind, _c.key.in_(keys))
-    put(tx, kind, *tx.scalars(there), how="sooner", rank=ASKED_FOR)
+    if keys:
+        there = sa.select(_c.key).where(_c.kind == kind, _c.key.in_(keys))
+        put(tx, kind, *tx.scalars(there), how="sooner", rank=ASKED_FOR)
 
 
 def wake_all(tx: Transaction, kind: str) -> None:
