@@ -154,7 +154,7 @@ async def test_home_shows_what_is_urgent_of_every_workspace_and_a_line_for_each(
     home = await team.home()
     for words in ("2 unclaimed replies", "acme · ", "Outreach workspaces · 2"):
         assert words in home.shown
-    await team.ask("subscribe bounces here @globex")
+    assert "Workspace globex" in (await team.ask("subscribe bounces here @globex")).shown
     listed = data_of(await team.ask("subscriptions"))
     for words in ("unsubscribe bounces @globex", "the setting alert_channel"):
         assert words in listed

@@ -103,6 +103,11 @@ async def test_a_rule_pauses_once_an_incident(team: Team) -> None:
     await team.ask(f'resume "{NAME}"')
     await bounce(team, 3, first=100)
     assert await active(team), "a person resumed it during the incident"
+    # An incident ends an hour after its last minute.
+    for _ in range(3):
+        await team.pass_time(minutes=22)
+    await bounce(team, 12, first=200)
+    assert await active(team)
     assert len([one for one in await team.messages() if "many paused" in one.shown]) == 1
 
 

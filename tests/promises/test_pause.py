@@ -95,6 +95,12 @@ async def test_a_pause_without_an_end_of_a_timed_one_asks_which_is_meant(team: T
     assert len(question.buttons) >= 2
     await team.pass_time(hours=2, minutes=1)
     assert await team.until(lambda: is_active(team)), "nothing changes before the answer"
+    await team.ask(f'pause "{NAME}"')
+    question = await team.ask(f'pause "{NAME}" for 1h')
+    await team.click(question, question.buttons[0])
+    await team.message("paused until")
+    await team.pass_time(hours=1, minutes=1)
+    assert await team.until(lambda: is_active(team))
 
 
 async def test_a_resume_ends_the_timer_too(team: Team) -> None:

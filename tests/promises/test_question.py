@@ -100,7 +100,7 @@ async def test_only_who_asked_can_say_yes(team: Team) -> None:
 async def test_a_question_of_yesterday_changes_nothing(team: Team) -> None:
     before = await statuses(team)
     question = await team.ask("pause all")
-    await team.pass_time(hours=24)
+    await team.pass_time(minutes=10)
     await team.click(question, yes_of(question))
     await team.ask("status")
     assert await statuses(team) == before

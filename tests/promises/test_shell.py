@@ -114,6 +114,8 @@ async def test_a_channel_of_a_shell_is_checked_with_slack(team: Team, shell: She
     added = await shell.type("subscribe", "bounces", "#sales")
     assert (added.code, "#sales now gets bounces" in added.out, "<#" in added.out) == (0, True, False)
     assert "unsubscribe bounces #sales" in (await shell.type("subscriptions", "#sales")).out
+    (row,) = (await shell.type("subscriptions", "#sales", "--json")).data
+    assert (row["event"], row["origin"]) == ("lead.bounced", "subscribe")
     assert (await shell.type("unsubscribe", "bounces", "#Sales")).code == 0
 
 

@@ -88,7 +88,7 @@ async def test_the_undo_button_works_for_days(team: Team) -> None:
 
 async def test_the_undo_button_does_nothing_after_a_week(team: Team) -> None:
     answer = await team.ask(f'pause "{NAME}"')
-    await team.pass_time(hours=8 * 24)
+    await team.pass_time(hours=7 * 24)
     (refused,) = await team.click(answer, "Undo")
     assert "too late" in refused.title
     assert await team.account.is_paused(NAME)
@@ -136,7 +136,7 @@ async def test_undo_of_somebody_elses_change_is_refused(team: Team) -> None:
 async def test_undo_is_too_late_after_ten_minutes(team: Team) -> None:
     await team.ask(f'pause "{NAME}"')
     # Each change can be taken back by `undo` for ten minutes.
-    await team.pass_time(minutes=11)
+    await team.pass_time(minutes=10)
     assert "Nothing to undo" in (await team.ask("undo")).title
     assert await team.account.is_paused(NAME)
 
