@@ -98,6 +98,7 @@ def _print(board: Board, *, now: datetime) -> None:
     width = console.width if console.is_terminal else PAPER
     encoding = sys.stdout.encoding or "ascii"
     for line in report(Frame(board=board, now=now), width=width):
+        # A pipe, and a terminal that lacks our signs, gets plain lines.
         if console.is_terminal and speaks_unicode(encoding):
             console.print(line)
         else:
@@ -206,6 +207,7 @@ async def _lanes(
 async def _picture(board: Board, page: IncidentsPage | None) -> str:
     """The board as it would be in a terminal of 160 by 50, or the page of incidents."""
     workspace = board.snapshot.workspace
+    # Without a feed it reads nothing: the picture is of what was read.
     app = DashboardApp([WorkspaceState(workspace=workspace)])
     async with app.run_test(size=PICTURE) as pilot:
         app.post_message(app.Ticked(Tick(board=board, beats=1)))

@@ -90,6 +90,7 @@ def update(
     kept, raised = [], []
     for key, seen in present.items():
         before = others.pop(key, None)
+        # It may have gone and come back between two looks: then this is another one.
         if before and _is_gone(before, now=now):
             before = None
         condition = _with_start(seen, before, now=now, first_look=first_look, changes=changes)
@@ -103,6 +104,7 @@ def update(
         if alarm.is_new and not was_new and not first_look and not is_old:
             raised.append(alarm)
     for alarm in others.values():
+        # A service that is silent has made no domain well.
         if alarm.condition.is_of_domain and not domains_read:
             kept.append(alarm)
             continue
@@ -139,6 +141,7 @@ def _with_start(
 
 def _followed(before: Alarm, condition: Condition) -> Alarm:
     """The alarm with what is so now; not acknowledged any more where that is worse, or of another kind."""
+    # Who acknowledged it hasn't seen what is worse than that.
     is_more = _is_worse(before.condition.kind, condition.kind) or condition.extent > before.seen_extent
     return replace(
         before,
@@ -163,6 +166,7 @@ def begin(
         return told, condition.is_older
     if not first_look:
         return now, False
+    # Nobody saw it begin; inboxes that were seen to stop date a pause, and nothing dates a low health.
     rested = (mark.at for mark in changes if mark.kind is MarkKind.STOPPED and mark.about == condition.where)
     last = max((at for at in rested if at <= now), default=None)
     if last and condition.kind != BAD:

@@ -234,6 +234,7 @@ def _by_domain(
         *(key for key, line in lines.items() if before_lines.get(key) is not line),
     ):
         domain = (lines.get(key) or before_lines[key]).inbox.domain
+        # Only this domain is built anew; the tuples of all others stay the same objects.
         if domain not in moved:
             moved[domain] = {line.key: line for line in by_domain.pop(domain, ())}
         moved[domain].pop(key, None)
@@ -258,6 +259,7 @@ def _sequence_lines(snapshot: Snapshot) -> tuple[SequenceLine, ...]:
     counted = snapshot.stats["sequence"].value or ()
     sequences = snapshot.sequences.value or ()
     given = (Counter(row.group for row in counted), Counter(s.label for s in sequences))
+    # A name that two rows or two sequences have can't say which is which.
     shared = {name for counted in given for name, times in counted.items() if times > 1}
     rows = {row.id or row.group: row for row in counted}
     named = {row.group: row for row in counted if row.group not in shared}

@@ -104,6 +104,7 @@ def draw(course: Course, *, width: int, height: int) -> tuple[Words, ...]:
 def _cell(value: float | None, y: int, rows: int, low: float, thresholds: Thresholds) -> Piece:
     if value is None:
         return (REST if y == rows - 1 else " ", Ink.FAINT)
+    # An eighth at least: a value at the lower end must not look like a gap.
     eighths = max(1, round((value - low) / (100 - low) * rows * len(BLOCKS)))
     part = eighths - (rows - 1 - y) * len(BLOCKS)
     tone, _, _ = by_score(value, thresholds)

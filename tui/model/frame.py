@@ -83,6 +83,7 @@ class Headline:
             more = tuple(other for other in self.parts if other in {*kept, part})
             if len(replace(self, parts=more).text) <= room:
                 kept = more
+            # A count says nothing without the one before it: the first that has no room ends them.
             elif part in self.counts:
                 break
         return replace(self, parts=kept)
@@ -192,6 +193,7 @@ class Frame:
     def _cause_of(self, domain: DomainHealth, state: str) -> str:
         """Name the cause of a domain's state: by the service's word, its DNS, a guardrail, or its inboxes."""
         name, facts = domain.domain, self.board.domain_facts
+        # Who knows best comes first: the service, then DNS, then our own rules, then the scores.
         if domain.paused and (pause := facts.pauses.get(name)) and pause.reason:
             return pause.reason
         if checks := facts.broken.get(name):
@@ -266,6 +268,7 @@ class Frame:
     def figures(self, room: int) -> Words:
         """`Sends 35,441 ▲2% (full days) · today 1,208`, then the others; in a short form where the room is small."""
         figures = self.board.figures
+        # The changes and today's numbers leave before any figure does.
         for is_long, count in ((True, len(figures)), *((False, n) for n in range(len(figures), 0, -1))):
             pieces: list[Piece] = []
             for figure in figures[:count]:

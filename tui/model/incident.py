@@ -148,6 +148,7 @@ class Incident:
         others: list[Mark] = []
         for mark in marks:
             if self.start <= mark.at <= self.end:
+                # The mark of an inbox stands on the lane of its domain.
                 of_domain.get(subject_key(mark.about).rpartition("@")[2], others).append(mark)
         lanes = (replace(lane, marks=tuple(of_domain[subject_key(lane.domain)])) for lane in self.lanes)
         return replace(self, lanes=tuple(lanes), marks=tuple(others))

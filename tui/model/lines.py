@@ -43,6 +43,7 @@ class Toned(Protocol):
     def tone(self) -> Tone: ...  # the class says it
 
 
+# Slots, here and below: of inboxes there are ten thousand.
 @dataclass(frozen=True, slots=True)
 class InboxLine:
     """An inbox with its state, and its sends and replies of the last 30 days."""

@@ -121,6 +121,7 @@ class ReplyNews:
             return
         leads = {lead.email: lead for lead in snapshot.interested.value or ()}
         present = {(reply.email, reply.received_at): reply for reply in snapshot.replies}
+        # What is listed no more is forgotten, because a dashboard runs for weeks.
         self._told &= present.keys()
         for key, reply in present.items():
             if reply.claimed_by or reply.received_at < self._since or key in self._told:

@@ -63,6 +63,7 @@ class BoardPage(Page):
         self.domains.show(frame.domain_lines, **panel_of("inboxes", frame))
         self.below.current = "panel-scrubber" if frame.is_past else "context"
         if frame.is_past and (incident := self.incident):
+            # The moment that is shown may lie before all that the lanes know.
             start = min(incident.start, frame.now)
             self.scrubber.draw(replace(incident, start=start), cursor=frame.now)
         line = frame.domain(self.domain)

@@ -162,6 +162,7 @@ class SequencePage(DetailPage):
     def show(self, frame: Frame) -> None:
         super().show(frame)
         line = frame.sequence(self.about.key)
+        # The counts are of the workspace: steps after the last of this sequence are of others.
         most = line.sequence.steps if line else None
         steps = [
             line

@@ -96,6 +96,7 @@ class IncidentsPage(Page):
             return
         at, span = self._cursor or self.incident.end, self.incident.end - self.incident.start
         column = max(0, min(int((at - self.incident.start) / span * columns) + by, columns - 1))
+        # The middle of a cell: its edge could be counted to the one beside it.
         self._cursor = self.incident.start + span * (column + 0.5) / columns
         self.again()
 

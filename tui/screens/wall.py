@@ -100,6 +100,7 @@ class WallPage(Page):
         self.trouble.set(Lines(lines))
         self.trouble.styles.height = len(lines)
         self.trouble.display = bool(lines)
+        # On a small screen the trouble stands alone: numbers would push it out.
         is_small = width < 60 or height < 20
         is_large = height >= 30 and width >= 100
         for number in self.numbers:

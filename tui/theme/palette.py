@@ -100,6 +100,7 @@ PALETTES = {"night": NIGHT, "day": DAY, "contrast": CONTRAST, "basic": BASIC, "m
 def theme(name: str) -> Theme:
     """The palette as a theme of the framework; every color is also a variable for the style sheet."""
     palette = PALETTES[name]
+    # The style sheet names our own colors: the framework derives shades of its own, whose contrast nobody checks.
     colors = {f.name: getattr(palette, f.name) for f in fields(palette) if f.name not in {"dark", "plain"}}
     return Theme(
         name=name,

@@ -108,6 +108,7 @@ def _whole(text: str) -> str:
 @lru_cache
 def style_of(colors: Palette, ink: Ink) -> Style:
     """An ink as a style; where colors are few, attributes tell apart what else only they would."""
+    # Bold and reverse stay where a terminal has no color left: what can't send is found without it.
     is_strong = ink is Ink.STRONG or (colors.plain and ink in {Ink.BAD, Ink.STOPPED})
     return Style(
         color=colors.ink(ink),
@@ -147,6 +148,7 @@ def bar(fraction: float | None, width: int, ink: Ink) -> list[Piece]:
     """A thin line, as much of it strong as the fraction says, in halves of a cell."""
     if fraction is None:
         return [(REST * width, Ink.FAINT)]
+    # The rest is a thin line and no blank, so that an empty bar is seen to be one.
     full, half = divmod(round(min(max(fraction, 0.0), 1.0) * width * 2), 2)
     return [("━" * full + "╸" * half, ink), ("─" * (width - full - half), Ink.FAINT)]
 
