@@ -211,6 +211,7 @@ async def _picture(board: Board, page: IncidentsPage | None) -> str:
     app = DashboardApp([WorkspaceState(workspace=workspace)])
     async with app.run_test(size=PICTURE) as pilot:
         app.post_message(app.Ticked(Tick(board=board, beats=1)))
+        await pilot.pause()
         if page:
             await app.push_screen(page)
         await pilot.pause()
