@@ -34,6 +34,12 @@ class Run:
         return json.loads(self.out)
 
 
+def spare_process(patch: pytest.MonkeyPatch) -> None:
+    """Have a bot leave alone what it sets up once for a whole process, which is here that of the tests."""
+    patch.setattr("bot.server.tune_runtime", lambda: None)
+    patch.setattr("bot.telemetry.logs.set_up", lambda _level: None)
+
+
 class Shell:
     """Types command lines, with settings of its own."""
 
@@ -43,6 +49,7 @@ class Shell:
         self.unset = patch.delenv
         self._capture = capture
         patch.setattr(interactive, "ENDING", ())  # only a process's first thread can ask for its signals
+        spare_process(patch)
         for name in [name for name in os.environ if name.startswith(("OUTREACH_", "SLACK_"))]:
             patch.delenv(name)
         self.use({"HOME": str(home), "OUTREACH_DATABASE_URL": f"sqlite:///{home}/outreach.db"})

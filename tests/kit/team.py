@@ -35,7 +35,6 @@ import yaml
 from bot import server
 from bot.app import Bot, open_bot
 from bot.runtime import Supervisor
-from bot.telemetry import logs
 from bot.worker import JobScheduler
 from sandbox.slack import seed
 from sandbox.slack.acts import Body
@@ -50,6 +49,7 @@ from tests.kit.event_loop import WATCH, blocks_written
 from tests.kit.ports import free_port
 from tests.kit.processes import running_async
 from tests.kit.service import Account
+from tests.kit.shell import spare_process
 from tests.kit.waiting import BOUND_SECONDS, until
 
 ALERTS, SALES, PRIVATE = seed.ALERTS, seed.SALES, seed.PRIVATE
@@ -277,9 +277,7 @@ class Installation:
             return shared_settings.load(environ=self.environ)
 
         with pytest.MonkeyPatch.context() as patched:
-            # These are set up once for a whole process, which is here that of the tests.
-            patched.setattr(server, "tune_runtime", lambda: None)
-            patched.setattr(logs, "set_up", lambda _level: None)
+            spare_process(patched)
             patched.setattr("bot.app.open_store", partial(open_store, timings=HASTE))
             program = asyncio.create_task(server.serve(read(), load=read))
             try:

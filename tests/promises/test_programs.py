@@ -103,7 +103,7 @@ async def test_settings_that_cannot_be_read_change_nothing(
         for text, why in (("webhook_secret = [", "outreach.toml"), (elsewhere, "a restart is needed")):
             write_settings(team, text)
             signal.raise_signal(signal.SIGHUP)
-            await until(lambda: why in capfd.readouterr().out, "the bot logs why it can't take them")  # noqa: B023
+            await until(lambda: why in "".join(capfd.readouterr()), "the bot logs why it can't take them")  # noqa: B023
             assert await deliver(team, "Ada", secret=old) == 200
             assert await deliver(team, "Grace", secret=new) == 401
 
