@@ -299,9 +299,7 @@ async def test_a_delivery_that_cannot_be_stored_is_refused_until_it_can(team: Te
         async with team.http.post(f"{team.url}/webhooks/outreach", data=body, headers=signed) as answer:
             assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
         status, ready = await team.ready()
-        assert (status, ready["ready"]) == (503, False)
-        assert ready["database"] == "no response"
-        assert (await team.get("/healthz"))[0] == 200
+        assert (status, ready["database"]) == (503, "no response")
     assert await team.deliver(body) == 200
     assert (await team.ready())[0] == 200
     await team.card("Ada")

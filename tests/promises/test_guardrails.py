@@ -51,9 +51,16 @@ async def look(team: Team, *words: str) -> Message:
     return found
 
 
-async def fired(team: Team, words: str = "many paused") -> Message:
-    """Return what a rule has said, which it may do a look later than the others."""
-    return await look(team, words)
+async def spike(team: Team) -> None:
+    """Add a rule, and deliver more bounces than it allows."""
+    await add(team, COUNT)
+    await bounce(team, 12)
+
+
+async def pause_by_rule(team: Team) -> Message:
+    """Return what the rule says that pauses for these bounces."""
+    await spike(team)
+    return await look(team, "many paused")
 
 
 async def active(team: Team) -> bool:
@@ -61,9 +68,7 @@ async def active(team: Team) -> bool:
 
 
 async def test_a_rule_that_pauses_pauses_and_says_why(team: Team) -> None:
-    await add(team, COUNT)
-    await bounce(team, 12)
-    message = await fired(team)
+    message = await pause_by_rule(team)
     assert NAME in message.shown
     assert "12 bounces" in message.shown
     assert "Undo" in message.buttons
@@ -78,28 +83,23 @@ async def test_a_rule_stays_quiet_below_its_limit(team: Team) -> None:
 
 
 async def test_the_pause_of_a_rule_ends_by_itself(team: Team) -> None:
-    await add(team, COUNT)
-    await bounce(team, 12)
-    await fired(team)
+    await pause_by_rule(team)
     await team.pass_time(hours=4, minutes=5)
     assert await team.until(lambda: active(team))
 
 
 async def test_a_rule_pauses_no_more_in_a_day_than_it_may(team: Team) -> None:
-    other = "Recruiters Singapore"
     await add(team, COUNT.replace('in 1h"', 'in 1h, at most 1 a day"'))
     await bounce(team, 12)
-    await fired(team)
-    await bounce(team, 12, first=100, sequence=other)
-    await look(team, other)
+    await look(team, "many paused")
+    await bounce(team, 12, first=100, sequence=OTHER)
+    await look(team, OTHER)
     assert await team.account.is_paused(NAME)
-    assert not await team.account.is_paused(other)
+    assert not await team.account.is_paused(OTHER)
 
 
 async def test_a_rule_pauses_once_an_incident(team: Team) -> None:
-    await add(team, COUNT)
-    await bounce(team, 12)
-    await fired(team)
+    await pause_by_rule(team)
     await team.ask(f'resume "{NAME}"')
     await bounce(team, 3, first=100)
     assert await active(team), "a person resumed it during the incident"
@@ -112,9 +112,7 @@ async def test_a_rule_pauses_once_an_incident(team: Team) -> None:
 
 
 async def test_undo_of_a_rule_resumes_and_rests_the_rule(team: Team) -> None:
-    await add(team, COUNT)
-    await bounce(team, 12)
-    await team.click(await fired(team), "Undo")
+    await team.click(await pause_by_rule(team), "Undo")
     assert await team.until(lambda: active(team))
     await team.pass_time(hours=3)
     await bounce(team, 12, first=100)
@@ -122,9 +120,7 @@ async def test_undo_of_a_rule_resumes_and_rests_the_rule(team: Team) -> None:
 
 
 async def test_the_message_of_a_rule_says_that_it_was_undone(team: Team) -> None:
-    await add(team, COUNT)
-    await bounce(team, 12)
-    message = await fired(team)
+    message = await pause_by_rule(team)
     await team.click(message, "Undo")
 
     async def said() -> bool:
@@ -248,7 +244,7 @@ async def test_all_rules_are_turned_off_and_on_again(team: Team) -> None:
     assert await active(team)
     await add(team, "guardrails on")
     await bounce(team, 12, first=100)
-    await fired(team)
+    await look(team, "many paused")
     assert await team.account.is_paused(NAME)
 
 
@@ -261,9 +257,7 @@ async def test_a_removed_rule_does_nothing(team: Team) -> None:
 
 
 async def test_guardrails_lists_the_rules_and_which_has_fired(team: Team) -> None:
-    await add(team, COUNT)
-    await bounce(team, 12)
-    await fired(team)
+    await pause_by_rule(team)
     listed = (await team.ask("guardrails")).shown
     line = next(part for part in listed.split("\n\n") if "many" in part and "fired" in part)
     assert "bounces-5" in listed
@@ -336,9 +330,7 @@ async def test_a_person_without_the_role_adds_no_rule(team: Team) -> None:
 
 
 async def test_the_audit_log_names_the_rule_that_paused(team: Team) -> None:
-    await add(team, COUNT)
-    await bounce(team, 12)
-    await fired(team)
+    await pause_by_rule(team)
     assert "guardrail many" in (await team.ask("audit")).shown
 
 
@@ -347,15 +339,13 @@ async def test_a_rule_that_read_an_empty_list_pauses_at_the_next_look(team: Team
     await add(team, COUNT)
     team.account.answer("GET /sequences", {"data": []}, times=2)
     await bounce(team, 12)
-    await fired(team)
+    await look(team, "many paused")
     assert await team.account.is_paused(NAME)
     assert not any("already paused" in one.shown for one in await team.messages())
 
 
 async def test_a_rule_asks_the_service_once_for_a_pause(team: Team) -> None:
-    await add(team, COUNT)
-    await bounce(team, 12)
-    await fired(team)
+    await pause_by_rule(team)
     await bounce(team, 12, first=100)
     assert len(team.account.asked("PATCH")) == 1
 
@@ -390,10 +380,9 @@ async def asked(team: Team, count: int = 1) -> None:
 async def test_a_sequence_that_cannot_be_paused_holds_up_no_other_and_is_named(team: Team) -> None:
     await refuse(team, OTHER)
     await domain_bounces(team)
-    message = await fired(team)
-    assert f"many paused {NAME}" in message.title
-    assert f"Left running because of the rule's limit: {THIRD}." in message.shown
-    assert f"Not paused because the service refused: {OTHER}." in message.shown
+    left = f"Left running because of the rule's limit: {THIRD}."
+    refused = f"Not paused because the service refused: {OTHER}."
+    message = await look(team, f"many paused {NAME}", left, refused)
     assert await team.account.is_paused(NAME)
     assert not await team.account.is_paused(THIRD)
     team.account.forget_answers()
@@ -408,9 +397,9 @@ async def test_rules_that_are_turned_off_pause_nothing_more(team: Team, refused:
     await asked(team, 2)
     await add(team, "guardrails off")
     team.account.forget_answers()
-    message = await look(team, "Guardrails were turned off before it had paused everything.")
     is_paused = NAME not in refused
-    assert ("many paused" if is_paused else "many didn't pause") in message.title
+    title = "many paused" if is_paused else "many didn't pause"
+    await look(team, title, "Guardrails were turned off before it had paused everything.")
     assert await team.account.is_paused(NAME) == is_paused
     assert not await team.account.is_paused(OTHER)
 
@@ -421,8 +410,7 @@ async def test_what_a_person_paused_before_the_rule_could_is_not_the_rules(team:
     await asked(team, 2)
     team.account.forget_answers()
     await team.account.change(OTHER, "paused")
-    message = await fired(team)
-    assert f"many paused {NAME}" in message.title
+    message = await look(team, f"many paused {NAME}")
     await team.click(message, "Undo")
     assert await team.until(lambda: active(team))
     assert await team.account.is_paused(OTHER)
@@ -430,12 +418,11 @@ async def test_what_a_person_paused_before_the_rule_could_is_not_the_rules(team:
 
 async def test_a_pause_of_a_rule_whose_answer_was_lost_is_the_rules_after_a_restart_too(team: Team) -> None:
     await team.account.fail(endpoint="PATCH /sequences/{id}", status=500, times=None, executed=True)
-    await add(team, COUNT)
-    await bounce(team, 12)
+    await spike(team)
     await asked(team)
     await team.restart()
     await team.account.recover()
-    message = await fired(team)
+    message = await look(team, "many paused")
     assert await team.account.is_paused(NAME)
     await team.click(message, "Undo")
     assert await team.until(lambda: active(team))
@@ -443,31 +430,26 @@ async def test_a_pause_of_a_rule_whose_answer_was_lost_is_the_rules_after_a_rest
 
 async def test_a_pause_that_the_service_never_confirms_is_told(team: Team) -> None:
     await team.account.fail(endpoint="PATCH /sequences/{id}", status=500, times=None)
-    await add(team, COUNT)
-    await bounce(team, 12)
-    message = await look(team, "many didn't pause")
-    assert "The service did not confirm the pause: " in message.shown
-    assert "shows what it may have paused" in message.shown
+    await spike(team)
+    why = "The service did not confirm the pause: "
+    await look(team, "many didn't pause", why, "shows what it may have paused")
 
 
 async def test_a_decision_of_a_rule_that_is_an_hour_old_is_void(team: Team) -> None:
     await refuse(team, NAME)
-    await add(team, COUNT)
-    await bounce(team, 12)
+    await spike(team)
     await asked(team)
     await team.stop()
     clock.move(3_700)
     team.account.forget_answers()
     await team.start()
-    message: Message = await look(team, "many didn't pause")
-    assert "The bot was down for more than an hour" in message.shown
+    await look(team, "many didn't pause", "The bot was down for more than an hour")
     assert await active(team)
 
 
 async def test_a_rule_insists_on_nothing_that_a_person_resumed_meanwhile(team: Team) -> None:
     await refuse(team, NAME)
-    await add(team, COUNT)
-    await bounce(team, 12)
+    await spike(team)
     await asked(team)
     team.account.forget_answers()
     await team.say(f'pause "{NAME}"')
@@ -492,8 +474,8 @@ async def test_a_rule_only_suggests_once_its_author_lost_the_permission(team: Te
     await team.act("user", user="cleo", is_restricted=True)
     await team.restart()  # else Slack is asked about a person once a minute
     await bounce(team, 12)
-    message = await look(team, "Only a suggestion: @cleo, who added the rule, no longer has permission")
-    assert "many suggests pausing" in message.title
+    why = "Only a suggestion: @cleo, who added the rule, no longer has permission"
+    await look(team, "many suggests pausing", why)
     assert await active(team)
 
 
