@@ -12,8 +12,7 @@ REGISTRY = CollectorRegistry(auto_describe=True)
 counter, gauge = partial(Counter, registry=REGISTRY), partial(Gauge, registry=REGISTRY)
 histogram = partial(Histogram, registry=REGISTRY)
 
-_LATENCY = [0.01 * 2**power for power in range(20)]
-"""Seconds, up to an hour and a half."""
+_LATENCY = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.3, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600)
 
 
 class Process(ProcessCollector):
