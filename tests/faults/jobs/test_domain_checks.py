@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -66,6 +67,8 @@ async def checked(
 ) -> AsyncIterator[Checked]:
     # The next look comes after six hours, and neither earlier nor later.
     monkeypatch.setattr("random.uniform", lambda low, high: (low + high) / 2)
+    # Resolvers are asked at once.
+    monkeypatch.setattr("shared.domain_health.lookup.Pace.turn", AsyncMock())
     zones = Zones(GOOD)
     routing = Routing(quiet="22:00-06:00")
     async with (
