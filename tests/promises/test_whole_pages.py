@@ -101,6 +101,8 @@ SCRIPTS: Mapping[str, tuple[Mapping[str, Any], str]] = {
         160x30
         enter
         enter
+        = Sent today
+        160x31
         """,
     ),
     "changes, and what takes them back": (
