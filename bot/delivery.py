@@ -55,6 +55,10 @@ POLL_SECONDS = 1.0
 """Seconds between checks for deliveries that other processes stored."""
 ROUTED_AT_ONCE, ROUTED_BESIDE_INTAKE = 50, 10
 """Deliveries that one transaction routes: fewer while others arrive, which wait for it to be stored."""
+BURST = 500.0
+"""Deliveries per second; while more arrive, intake goes first."""
+COUNTED_OVER_SECONDS = 0.05
+"""The shortest time over which arrivals are counted."""
 YIELD_SECONDS = 0.04
 """Left to the intake between two checks in a burst."""
 
@@ -69,6 +73,7 @@ class Router:
     ) -> None:
         self._store, self._signals, self._routes = store, signals, routes
         self._stored_count = stored_count
+        self._counted, self._in_burst = (0, time.monotonic()), False
         self._stored_before = 0
         """As many were stored when it routed last."""
 
@@ -77,9 +82,15 @@ class Router:
         while True:
             await self.round()
             await self._signals.deliveries.wait(POLL_SECONDS)
-            # In a burst, in which more arrive than are routed beside them, the database is the intake's for a while.
-            if self._stored_count() - self._stored_before > ROUTED_BESIDE_INTAKE:
-                await asyncio.sleep(YIELD_SECONDS)
+            await self._give_way()
+
+    async def _give_way(self) -> None:
+        """Leave the database to the intake for a while in a burst."""
+        (before, since), stored, now = self._counted, self._stored_count(), time.monotonic()
+        if now - since >= COUNTED_OVER_SECONDS:
+            self._counted, self._in_burst = (stored, now), stored - before > BURST * (now - since)
+        if self._in_burst:
+            await asyncio.sleep(YIELD_SECONDS)
 
     async def round(self) -> None:
         """Route a portion of what is stored."""
