@@ -89,7 +89,7 @@ class Data:
         return f"{type(self).__name__}(**{vars(self)})"
 
 
-class Arguments(Data):
+class Arguments(Data, ABC):
     """A command: its class has its name, help and permission, an instance its arguments, and `run` does it.
 
     The docstring of the class is the summary of its help. `read` and `write` are inverses:
@@ -127,9 +127,9 @@ class Arguments(Data):
         """False where the settings of a context leave it without meaning: then no list shows it."""
         return True
 
+    @abstractmethod
     async def run(self, context: CommandContext) -> Result | Question:
         """Give a result, or the question that it asks first. Raises `OutreachError`, `RecordsUnavailable`."""
-        raise NotImplementedError
 
     @classmethod
     def read(cls, words: Words) -> Self:
