@@ -7,6 +7,7 @@ reference of views and block elements.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -22,60 +23,127 @@ from shared.domain.card import Card
 from shared.text.sanitize import visible
 from shared.text.tokenize import parse_duration, split
 
-FORM = "form"
-"""Begins the `callback_id` of a form; the command follows."""
 OPTIONS, BLOCK_ID = 100, 255
 SEQUENCE, WORKSPACE = "sequence", "workspace"
 View = dict[str, Any]
 Errors = dict[str, str]
 """The error of each field."""
 
-_LENGTHS = (
-    ("none", "Until someone resumes it"),
-    ("1h", "1 hour"),
-    ("4h", "4 hours"),
-    ("1d", "1 day"),
-    ("3d", "3 days"),
-    ("1w", "1 week"),
-)
+
+# -- the fields
+
+
+def _option(label: str, value: str) -> Block:
+    return {"text": plain(cut(visible(label).strip(), LABEL) or "…"), "value": value}
+
+
+def _menu(name: str, offered: Mapping[str, str]) -> Block:
+    """A choice of values, each with its label; the first is chosen."""
+    drawn = [_option(label, value) for value, label in offered.items()]
+    return {"type": "static_select", "action_id": name, "options": drawn, "initial_option": drawn[0]}
+
+
+def _text(most: int, **more: Any) -> Block:
+    return {"type": "plain_text_input", "action_id": "text", "max_length": most, **more}
+
+
+def _field(name: str, label: str, element: Block, *, optional: bool = False) -> Block:
+    return {
+        "type": "input",
+        "block_id": name,
+        "label": plain(label),
+        "element": element,
+        "optional": optional,
+    }
+
+
+_LENGTHS = {
+    "none": "Until someone resumes it",
+    "1h": "1 hour",
+    "4h": "4 hours",
+    "1d": "1 day",
+    "3d": "3 days",
+    "1w": "1 week",
+}
 _NAMES = {"first_name": "First name", "last_name": "Last name", "company": "Company"}
+# Loaded from the bot while a person types, since there may be more sequences than a menu can hold.
+_SEQUENCE = _field(
+    SEQUENCE,
+    "Sequence",
+    {
+        "type": "external_select",
+        "action_id": SEQUENCE,
+        "min_query_length": 0,
+        "placeholder": plain("Start typing its name"),
+    },
+)
+_FIELDS: Mapping[str, Sequence[Block]] = {
+    "pause": (
+        _SEQUENCE,
+        _field("length", "For how long", _menu("length", _LENGTHS)),
+        _field("reason", "Reason", _text(300, placeholder=plain("Shown in the channel")), optional=True),
+    ),
+    "add": (
+        _field("email", "Email", _text(254)),
+        _SEQUENCE,
+        *(_field(name, label, _text(100), optional=True) for name, label in _NAMES.items()),
+        _field(
+            "more",
+            "Other fields",
+            _text(1_000, placeholder=plain("plan=pro city=Oslo"), multiline=True),
+            optional=True,
+        ),
+    ),
+}
 
 
 def form_view(verb: str, channel: str, *, workspace: str, workspaces: Sequence[str]) -> View:
     """The empty form of a command, with a choice of its workspace where there are several."""
     title, submit = FORMS[verb]
+    blocks = list(_FIELDS[verb])
     if len(workspaces) == 1:
         workspace = ""
-    blocks = _pause_fields(workspace) if verb == "pause" else _add_fields(workspace)
-    if workspace:
-        blocks.insert(0, _workspace_menu(workspace, workspaces))
+    else:
+        # The block is another one in another workspace: Slack keeps what was chosen in a block of the same name.
+        block = f"{SEQUENCE}:{workspace}"[:BLOCK_ID]
+        blocks[blocks.index(_SEQUENCE)] = _SEQUENCE | {"block_id": block}
+        # A menu holds a hundred options, and the chosen one must be among them.
+        names = [workspace, *workspaces][:OPTIONS]
+        menu = _menu(WORKSPACE, {name: name for name in names})
+        # Another choice updates the form with its sequences.
+        blocks.insert(0, _field(WORKSPACE, "Outreach workspace", menu) | {"dispatch_action": True})
+    view = _modal(verb, title, blocks, close="Cancel", channel=channel, workspace=workspace)
+    return view | {"submit": plain(submit)}
+
+
+def options(sequences: Iterable[Campaign], text: str = "") -> list[Block]:
+    """Menu options for sequences whose name or id contains the typed text."""
+    drawn = []
+    for sequence in sequences:
+        if text.casefold() in f"{sequence.label} {sequence.id}".casefold():
+            status = f" · {sequence.status}" if sequence.status and sequence.status != "active" else ""
+            label = f"{cut(sequence.label, LABEL - len(status) - 1)}{status}"
+            drawn.append(_option(label, sequence.id))
+    return [option for option in drawn if 0 < len(option["value"]) <= OPTION_VALUE][:OPTIONS]
+
+
+# -- modals
+
+
+def _modal(name: str, title: str, blocks: list[Block], *, close: str = "Close", **metadata: str) -> View:
     return {
         "type": "modal",
-        "callback_id": f"{FORM}:{verb}",
+        "callback_id": name,
         "title": plain(title),
-        "submit": plain(submit),
-        "close": plain("Cancel"),
-        "private_metadata": json.dumps({"channel": channel, WORKSPACE: workspace}),
+        "close": plain(close),
+        "private_metadata": json.dumps(metadata),
         "blocks": blocks,
     }
 
 
-def verb_of(view: Mapping[str, Any]) -> str:
-    """The command of a form; empty where it is none of these."""
-    verb = str(view.get("callback_id") or "").removeprefix(f"{FORM}:")
-    return verb if verb in FORMS else ""
-
-
 def answer_view(card: Card, *, items: Sequence[Card] = (), channel: str = "") -> View:
     """A modal that shows an answer; its buttons run as they do in a message."""
-    return {
-        "type": "modal",
-        "callback_id": "answer",
-        "title": plain("Outreach"),
-        "close": plain("Close"),
-        "private_metadata": json.dumps({"channel": channel}),
-        "blocks": blockkit.render_view(card, items=items),
-    }
+    return _modal("answer", "Outreach", blockkit.render_view(card, items=items), channel=channel)
 
 
 def ack_view(card: Card, *, channel: str = "") -> View:
@@ -91,83 +159,10 @@ def metadata_of(view: Mapping[str, Any], name: str) -> str:
     return str(json.loads(view.get("private_metadata") or "{}").get(name) or "")
 
 
-# -- the fields
-
-
-def _workspace_menu(workspace: str, workspaces: Sequence[str]) -> Block:
-    """Another choice updates the form with its sequences."""
-    # A menu holds a hundred options, and the chosen one must be among them.
-    names = [workspace, *(name for name in workspaces if name != workspace)][:OPTIONS]
-    element = _select(WORKSPACE, [(name, name) for name in names])
-    return _input(WORKSPACE, "Outreach workspace", element) | {"dispatch_action": True}
-
-
-def _pause_fields(workspace: str) -> list[Block]:
-    return [
-        _sequence_menu(workspace),
-        _input("length", "For how long", _select("length", _LENGTHS)),
-        _input("reason", "Reason", _line(300, hint="Shown in the channel"), optional=True),
-    ]
-
-
-def _add_fields(workspace: str) -> list[Block]:
-    more = _line(1_000, hint="plan=pro city=Oslo") | {"multiline": True}
-    return [
-        _input("email", "Email", _line(254)),
-        _sequence_menu(workspace),
-        *(_input(name, label, _line(100), optional=True) for name, label in _NAMES.items()),
-        _input("more", "Other fields", more, optional=True),
-    ]
-
-
-def _select(name: str, offered: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """A choice of values with their labels; the first is chosen."""
-    drawn = [_option(label, value) for value, label in offered]
-    return {"type": "static_select", "action_id": name, "options": drawn, "initial_option": drawn[0]}
-
-
-def _sequence_menu(workspace: str) -> Block:
-    """Loaded from the bot while a person types, since there may be more sequences than a menu can hold.
-
-    The block is another one in another workspace: Slack keeps what was chosen in a block of the same name.
-    """
-    element = {
-        "type": "external_select",
-        "action_id": SEQUENCE,
-        "min_query_length": 0,
-        "placeholder": plain("Start typing its name"),
-    }
-    return _input(f"{SEQUENCE}:{workspace}"[:BLOCK_ID].removesuffix(":"), "Sequence", element)
-
-
-def _line(most: int, *, hint: str = "") -> dict[str, Any]:
-    element: dict[str, Any] = {"type": "plain_text_input", "action_id": "text", "max_length": most}
-    return element | ({"placeholder": plain(hint)} if hint else {})
-
-
-def _input(name: str, label: str, element: dict[str, Any], *, optional: bool = False) -> Block:
-    return {
-        "type": "input",
-        "block_id": name,
-        "label": plain(label),
-        "element": element,
-        "optional": optional,
-    }
-
-
-def _option(label: str, value: str) -> dict[str, Any]:
-    return {"text": plain(cut(visible(label).strip(), LABEL) or "…"), "value": value}
-
-
-def options(sequences: Iterable[Campaign], text: str = "") -> list[dict[str, Any]]:
-    """Menu options for sequences whose name or id contains the typed text."""
-    drawn = []
-    for sequence in sequences:
-        if text.casefold() in f"{sequence.label} {sequence.id}".casefold():
-            status = f" · {sequence.status}" if sequence.status and sequence.status != "active" else ""
-            label = f"{cut(sequence.label, LABEL - len(status) - 1)}{status}"
-            drawn.append(_option(label, sequence.id))
-    return [option for option in drawn if 0 < len(option["value"]) <= OPTION_VALUE][:OPTIONS]
+def verb_of(view: Mapping[str, Any]) -> str:
+    """The command of a form; empty where it is none of these."""
+    verb = str(view.get("callback_id"))
+    return verb if verb in FORMS else ""
 
 
 # -- what was submitted
@@ -178,11 +173,10 @@ def read_form(view: Mapping[str, Any]) -> Arguments | Errors | None:
     verb, submitted = verb_of(view), (view.get("state") or {}).get("values") or {}
     if not verb:
         return None
-    blocks = {name.partition(":")[0]: name for name in submitted}
-    values = dict.fromkeys((SEQUENCE, "email", "length", "reason", "more", *_NAMES), "")
-    values |= {name: _value(submitted[block]) for name, block in blocks.items()}
-    errors = {} if values[SEQUENCE] else {SEQUENCE: "Choose a sequence."}
+    blocks = {block.partition(":")[0]: block for block in submitted}
+    values = defaultdict(str, {name: _value(submitted[block]) for name, block in blocks.items()})
     more = split(values["more"])
+    errors = {} if values[SEQUENCE] else {SEQUENCE: "Choose a sequence."}
     if verb == "add" and not is_email(values["email"]):
         errors["email"] = "Enter a valid email address."
     if wrong := next((word for word in more if not word.key), None):
@@ -191,9 +185,8 @@ def read_form(view: Mapping[str, Any]) -> Arguments | Errors | None:
         return {blocks.get(name, name): why for name, why in errors.items()}
     target = (values[SEQUENCE],)
     if verb == "pause":
-        return Pause(
-            target=target, end=End(duration=parse_duration(values["length"])), reason=values["reason"]
-        )
+        end = End(duration=parse_duration(values["length"]))
+        return Pause(target=target, end=end, reason=values["reason"])
     fields = {key: values[key] for key in _NAMES if values[key]} | {word.key: word.value for word in more}
     return Add(email=values["email"], target=target, fields=fields)
 

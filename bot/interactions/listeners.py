@@ -102,7 +102,6 @@ Listener = Callable[[Body, "Origin"], Coroutine[Any, Any, None]]
 _CALLED = re.compile(r"^\s*<@[^>]+>\s*")
 _ANSWERED = frozenset({"command", "shortcut", "message_action", "block_actions"})
 """Requests that have an answer also where they come from an older version."""
-_SHOWN_AT_HOME = frozenset({"claim", "done"})
 
 log = structlog.get_logger("dialogs")
 _WORKING = blockkit.render(ON_ITS_WAY)
@@ -221,10 +220,9 @@ class Listeners(AsyncMiddleware):
     async def _answer(self, answering: Awaitable[Answer], origin: Origin) -> None:
         """Answer, and show on Home what became of it to whom it is open."""
         answer = await self._answers.run(answering, origin)
-        if origin.is_home:
-            await self._home.show(origin.user, fresh=True)
-        elif (answer.public or answer.on_card) and origin.user in self._home.visitors:
-            await self._home.show(origin.user)
+        is_stale = (answer.public or answer.on_card) and origin.user in self._home.visitors
+        if origin.is_home or is_stale:
+            await self._home.show(origin.user, fresh=origin.is_home)
 
     async def _command(self, body: Body, origin: Origin) -> None:
         """`/outreach …`."""
@@ -243,10 +241,10 @@ class Listeners(AsyncMiddleware):
             await self._open_form(asked, origin)
             return
         origin = replace(origin, asked=asked)
-        verb = asked.verb if isinstance(asked, OnAlert) else ""
-        shows_itself = verb in _SHOWN_AT_HOME or isinstance(asked, ShowSample)
-        # A look may take long and doesn't concern the channel.
-        if not origin.view and (verb in LOOKS or (not origin.channel and not shows_itself)):
+        is_look = isinstance(asked, OnAlert) and asked.verb in LOOKS
+        # Home shows what its buttons did. A look may take long and doesn't concern the channel.
+        needs_modal = is_look or not (origin.channel or isinstance(asked, OnAlert | ShowSample))
+        if needs_modal and not origin.view:
             with contextlib.suppress(SlackError):
                 origin = await self._answers.open_modal(origin)
         await self._answer(self._dispatcher.perform(asked, origin), origin)
@@ -379,26 +377,28 @@ class Answers:
 
     async def run(self, answering: Awaitable[Answer], to: Origin) -> Answer:
         """Wait for the answer and send it; a question that only the person sees says meanwhile that it takes long."""
-        task, is_working = asyncio.ensure_future(answering), False
+        task = asyncio.ensure_future(answering)
         try:
             done, _ = await asyncio.wait({task}, timeout=PROGRESS_AFTER)
-            is_question = to.is_ephemeral and isinstance(to.asked, Confirm)
-            if to.respond and is_question and not done:
-                is_working = await _send(to.respond, _WORKING, replace_original=True)
+            is_late = not done and to.is_ephemeral and isinstance(to.asked, Confirm)
+            if is_late and to.respond:
+                await _send(to.respond, _WORKING, replace_original=True)
             answer = await task
         finally:
             # A bot that is stopped meanwhile leaves nothing running unseen.
             task.cancel()
+        if is_late:  # it takes the place of the note
+            answer = replace(answer, settles=True)
         await self._announce(answer, to)
-        await self.send(answer, to, is_working=is_working)
+        await self.send(answer, to)
         return answer
 
-    async def send(self, answer: Answer, to: Origin, *, is_working: bool = False) -> None:
+    async def send(self, answer: Answer, to: Origin) -> None:
         """Send an answer to the modal or address of its request, into its thread, or directly."""
         if to.view:
             await self._show_in_modal(answer, to)
         elif to.respond:
-            await self._respond(answer, to.respond, to, is_working=is_working)
+            await self._respond(answer, to.respond, to)
         elif to.event_ts:
             if not answer.noted:
                 await self._post(answer, to.channel, thread_ts=to.thread_ts, about=to.event_ts)
@@ -424,14 +424,11 @@ class Answers:
             if not answer.public:
                 await self._call(POST, render_answer(answer), channel=to.user)
 
-    async def _respond(
-        self, answer: Answer, respond: AsyncRespond, to: Origin, *, is_working: bool = False
-    ) -> None:
+    async def _respond(self, answer: Answer, respond: AsyncRespond, to: Origin) -> None:
         """Answer at the address. A question that was clicked goes with its answer; the card that was clicked stays.
 
         A message of a change that the bot can't edit itself, where it isn't a member, becomes that of its Undo.
         """
-        is_change, is_shown = change_of(to.asked) > 0, answer.on_card or answer.edited
         is_stored = reaches = False
         with contextlib.suppress(RecordsUnavailable):
             if to.clicked_ts and not to.is_ephemeral:  # then the delivery worker repaints it
@@ -439,23 +436,24 @@ class Answers:
             if answer.public:  # where the bot can post it itself, it can edit it later
                 reaches = await self._store.outbox.reaches(to.channel)
                 reaches = reaches or await self._directory.can_post(to.channel)
-        is_replaced = is_working or (to.is_ephemeral and answer.settles)
-        is_silent = (is_shown and is_stored) or (answer.on_card and is_replaced)
+        is_replaced = to.is_ephemeral and answer.settles
+        is_silent = (answer.on_card and (is_stored or is_replaced)) or (answer.edited and is_stored)
         if is_replaced and (is_silent or answer.public):
             await respond_to(respond, {"delete_original": True})
-        if reaches and not is_silent:
-            await self._post(answer, to.channel, thread_ts=to.thread_ts)
-        if reaches or is_silent:
+        if is_silent:
             return
-        message, how = render_answer(answer), dict[str, Any](replace_original=True)
-        # An answer for everybody never takes the place of what one person sees.
-        if (answer.public and (is_stored or not is_change)) or not (answer.public or is_replaced):
-            kind = "in_channel" if answer.public else "ephemeral"
-            how = {"response_type": kind, "replace_original": False, "thread_ts": to.thread_ts or None}
-        if not await _send(respond, message, **how):  # it takes nothing any more
+        if reaches:
+            await self._post(answer, to.channel, thread_ts=to.thread_ts)
+            return
+        if answer.public:  # an answer for everybody never takes the place of what one person sees
+            is_replaced = not is_stored and change_of(to.asked) > 0
+        at = {"thread_ts": to.thread_ts or None}
+        how = dict[str, Any](replace_original=is_replaced)
+        if not is_replaced:
+            how |= at | {"response_type": "in_channel" if answer.public else "ephemeral"}
+        if not await _send(respond, render_answer(answer), **how):  # it takes nothing any more
             method, reader = (POST, None) if answer.public else ("chat.postEphemeral", to.user)
-            at = {"channel": to.channel, "thread_ts": to.thread_ts or None}
-            await self._call(method, message, user=reader, **at)
+            await self._call(method, render_answer(answer), channel=to.channel, user=reader, **at)
 
     async def _announce(self, answer: Answer, to: Origin) -> None:
         """Post a change that was made in a modal in its channel, and one that was made in private in the alert channel."""
@@ -470,7 +468,7 @@ class Answers:
 
     async def _post(self, answer: Answer, channel: str, *, thread_ts: str = "", about: str = "") -> None:
         """Queue it, once per `about`; if the store doesn't respond, send it directly."""
-        change = next(filter(None, (change_of(button.action) for button in answer.card.buttons)), 0)
+        change = max((change_of(button.action) for button in answer.card.buttons), default=0)
         workspace, setting = answer.workspace, answer.setting
         subject = about_setting(workspace, setting) if setting else f"{ANSWER}:"
         planned = PlannedPost(
