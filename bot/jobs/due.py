@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import Literal
 
 import structlog
 
@@ -30,7 +31,7 @@ from shared.records.audit import Actor, AuditEntry
 from shared.records.records import RecordsUnavailable, Status
 from shared.settings.sections import AlertPolicy
 from shared.store import jobs
-from shared.store.alerts import Due, Passed, ReminderTimes, ReminderWords
+from shared.store.alerts import ASKED, BACK, Due, ReminderTimes, ReminderWords
 from shared.store.jobs import Again, Done, End, Job
 from shared.store.messages import FARTHEST_LOOKUP, INCIDENT, LONGEST_SECONDS, LONGEST_TRIAL, PlannedPost
 from shared.store.people import Candidates
@@ -221,10 +222,10 @@ class Words:
     text: str
     tone: Tone = Tone.WARN
     button: str = "claim"
-    to_person: bool = False
-    """It is for one person, who is mentioned in the reply's thread, however many others have one."""
+    person: Literal["", "claimed_by", "snoozed_by"] = ""
+    """The person of the alert whom it is for."""
     many: str = ""
-    """The end of the title of a message that stands for several."""
+    """The end of the title of a message that stands for several; empty: each is a message of its own, however many there are."""
 
 
 _WORDS: Mapping[str, Words] = {
@@ -241,26 +242,27 @@ _WORDS: Mapping[str, Words] = {
         tone=Tone.BAD,
         many="still unclaimed",
     ),
-    "unfinished": Words(
+    UNFINISHED: Words(
         kind=UNFINISHED,
         title="Claimed but not done: {who}",
         text="@{claimer} claimed this {claimed} ago. Mark it done, or release it on its card.",
         button="done",
+        person="claimed_by",
         many="claimed but not done",
     ),
-    "back": Words(
+    BACK: Words(
         kind="back",
         title="Snooze ended: {who}",
         text="@{by} snoozed this reply until now. It is unclaimed.",
         tone=Tone.GOOD,
-        to_person=True,
+        person="snoozed_by",
     ),
-    "asked": Words(
+    ASKED: Words(
         kind=UNFINISHED,
         title="Reminder: {who}",
         text="@{by} asked to be reminded of this reply.",
         button="done",
-        to_person=True,
+        person="snoozed_by",
     ),
     UNACKNOWLEDGED: Words(
         kind=UNACKNOWLEDGED,
@@ -268,15 +270,9 @@ _WORDS: Mapping[str, Words] = {
         text="Not acknowledged yet.",
         tone=Tone.BAD,
         button=ACK,
-        to_person=True,
     ),
     TURN: Words(kind=TURN, title="{turn} turn: {who}", text="{missed}", many="passed on"),
 }
-
-
-def what_of(due: Due) -> str:
-    """The entry of `_WORDS`: what ends with a snooze depends on who has the reply now."""
-    return "asked" if due.what == "back" and due.alert.claimed_by else due.what
 
 
 class Reminders:
@@ -286,10 +282,7 @@ class Reminders:
         self._store, self._policy, self._routes = core.store, core.settings.alerts, core.routes
         self._planned, self._cards = core.signals.changed, core.contexts.cards
         self._words = ReminderWords(
-            times=times_of(self._policy),
-            due=self.plan,
-            passed=lambda passed, now: self.plan([turn.due for turn in passed], now, passed),
-            candidates=self._candidates,
+            times=times_of(self._policy), plan=self._plan, candidates=self._candidates
         )
 
     async def __call__(self, claimed: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
@@ -298,10 +291,8 @@ class Reminders:
             self._planned()
         return {}
 
-    def plan(
-        self, due: Sequence[Due], now: float, passed: Sequence[Passed] = ()
-    ) -> list[tuple[str, PlannedPost]]:
-        """The messages to come, with their workspaces; `passed` has the turns that passed on. Pure."""
+    def _plan(self, due: Sequence[Due], now: float) -> list[tuple[str, PlannedPost]]:
+        """The messages to come, with their workspaces. Pure."""
         elsewhere = self._policy.escalate_to or ""
         # A channel that has the card is escalated to in its thread, and gets no copy.
         there = {reminder.alert.id for reminder in due if reminder.channel == elsewhere}
@@ -312,61 +303,45 @@ class Reminders:
         }
         groups: defaultdict[tuple[str, str, str], list[Due]] = defaultdict(list)
         for reminder in (*due, *copies.values()):
-            groups[reminder.alert.workspace, reminder.channel, what_of(reminder)].append(reminder)
-        turns = {(turn.due.alert.id, turn.due.channel): turn for turn in passed}
-        routing, planned = self._routes.routing, []
-        for (workspace, channel, what), group in groups.items():
-            words, first = _WORDS[what], group[0]
-            passing = [turns.get((reminder.alert.id, channel)) for reminder in group]
-            mentions = [self._mention(*pair, now=now) for pair in zip(group, passing, strict=True)]
-            post = PlannedPost(
-                dedupe="",
-                channel=channel,
-                kind=words.kind,
-                urgency=INCIDENT if what == UNACKNOWLEDGED else 0,
-                condensed=what != "escalate",
-                # Those to claimers wait until quiet hours end.
-                held_until=routing.channel_policy(channel).quiet_until(now) if what == "unfinished" else None,
-            )
+            groups[reminder.alert.workspace, reminder.channel, reminder.what].append(reminder)
+        planned: list[tuple[str, PlannedPost]] = []
+        for (workspace, _, what), group in groups.items():
+            messages = [self._post(reminder, now=now) for reminder in group]
             is_one = len(group) > TOGETHER or any(reminder.bundled for reminder in group)
-            if is_one and not words.to_person:
-                # Planned once for each key: the next summary of the same quarter of an hour would say nothing new.
-                key = f"{now // SUMMARY_SECONDS:.0f}"
-                if what == TURN:  # each is news
-                    key = f"{first.alert.id}:{now:.0f}"
-                dedupe, note = f"{first.what}:{workspace}:{channel}:{key}", summary_card(group, now=now)
-                called = " ".join(dict.fromkeys(filter(None, mentions)))
-                together = replace(post, dedupe=dedupe, kind=NOTE, note=write_note(note), mention=called)
-                planned.append((workspace, together))
-                continue
-            for reminder, turn, mention in zip(group, passing, mentions, strict=True):
-                alert = reminder.alert
-                number = alert.ack_reminders if what == UNACKNOWLEDGED else reminder.round
-                alone = replace(
-                    post,
-                    dedupe=f"{alert.id}:{channel}:{reminder.what}:{number}",
-                    note=write_note(reminder_card(reminder, now=now, cards=self._cards, passed=turn)),
-                    mention=mention,
-                    alert_id=alert.id,
-                )
-                planned.append((workspace, alone))
+            if is_one and _WORDS[what].many:
+                messages = [_together(group, messages, now=now)]
+            planned += [(workspace, message) for message in messages]
         return planned
 
-    def _mention(self, due: Due, passed: Passed | None, *, now: float) -> str:
+    def _post(self, due: Due, *, now: float) -> PlannedPost:
+        quiet_until = self._routes.routing.channel_policy(due.channel).quiet_until(now)
+        return PlannedPost(
+            dedupe=f"{due.alert.id}:{due.channel}:{due.what}:{due.round}",
+            channel=due.channel,
+            kind=_WORDS[due.what].kind,
+            urgency=INCIDENT if due.what == UNACKNOWLEDGED else 0,
+            note=write_note(reminder_card(due, now=now, cards=self._cards)),
+            condensed=due.what != "escalate",
+            mention=self._mention(due, is_quiet=quiet_until is not None),
+            # Those to claimers wait until quiet hours end.
+            held_until=quiet_until if due.what == UNFINISHED else None,
+            alert_id=due.alert.id,
+        )
+
+    def _mention(self, due: Due, *, is_quiet: bool) -> str:
         """Whom to mention: the claimer, or who asked; otherwise no one during the channel's quiet hours."""
-        what, routing, alert = what_of(due), self._routes.routing, due.alert
-        policy, claimer = routing.channel_policy(due.channel), alert.claimed_by
-        people = {"unfinished": claimer, "asked": claimer, "back": alert.snoozed_by}
-        if what in people:
-            return people[what] if is_user(people[what]) else ""
-        if policy.quiet_until(now):
+        routing, alert = self._routes.routing, due.alert
+        if field := _WORDS[due.what].person:
+            person = getattr(alert, field)
+            return person if is_user(person) else ""
+        if is_quiet:
             return ""
-        if passed:
-            return passed.turn.owner or passed.candidates.group
-        if what == "escalate":
-            usual = due.mention if alert.rota not in routing.rotas else ""
-            return self._policy.escalate_mention or usual or policy.mention
-        return policy.mention if what == UNACKNOWLEDGED else due.mention or policy.mention
+        if due.candidates:
+            return alert.owner or due.candidates.group
+        usual = due.mention
+        if due.what == "escalate":
+            usual = self._policy.escalate_mention or ("" if alert.rota in routing.rotas else usual)
+        return usual or routing.channel_policy(due.channel).mention
 
     def _candidates(self, alert: Alert, now: float) -> Candidates | None:
         """The people who may get the next turn; None where the rota isn't in the settings any more. Pure."""
@@ -375,19 +350,36 @@ class Reminders:
 
 
 def times_of(policy: AlertPolicy) -> ReminderTimes:
-    def seconds(length: timedelta | None) -> float | None:
-        return None if length is None else length.total_seconds()
-
+    lengths = {
+        "remind": policy.remind_after,
+        "escalate": policy.escalate_after,
+        "unfinished": policy.unfinished_after,
+    }
     return ReminderTimes(
-        remind=seconds(policy.remind_after),
-        escalate=seconds(policy.escalate_after),
-        unfinished=seconds(policy.unfinished_after),
+        **{name: length.total_seconds() for name, length in lengths.items() if length is not None}
     )
 
 
-def reminder_card(due: Due, *, now: float, cards: CardSettings, passed: Passed | None = None) -> Card:
+def _together(group: Sequence[Due], messages: Sequence[PlannedPost], *, now: float) -> PlannedPost:
+    """One message instead of several of a kind in a channel."""
+    first = group[0]
+    # Planned once for each key: the next summary of the same quarter of an hour would say nothing new.
+    key = f"{now // SUMMARY_SECONDS:.0f}"
+    if first.what == TURN:  # each is news
+        key = f"{first.alert.id}:{now:.0f}"
+    return replace(
+        messages[0],
+        dedupe=f"{first.what}:{first.alert.workspace}:{first.channel}:{key}",
+        kind=NOTE,
+        note=write_note(summary_card(group, now=now)),
+        mention=" ".join(dict.fromkeys(filter(None, (message.mention for message in messages)))),
+        alert_id="",
+    )
+
+
+def reminder_card(due: Due, *, now: float, cards: CardSettings) -> Card:
     """The card of one reminder; an escalation is the whole card, for it may be in a channel that doesn't have it."""
-    alert, words = due.alert, _WORDS[what_of(due)]
+    alert, words = due.alert, _WORDS[due.what]
     values = {
         "who": "A lead" if alert.is_pruned else about(alert.event),
         "domain": clip(alert.domain or "A domain"),
@@ -396,12 +388,11 @@ def reminder_card(due: Due, *, now: float, cards: CardSettings, passed: Passed |
         "claimer": alert.claimed_name,
         "by": alert.snoozed_name,
     }
-    if passed:
-        before, turn = passed.before, passed.turn
-        waited = show_span(timedelta(seconds=passed.candidates.pass_after or 0.0))
-        missed = f"@{before.owner_name or before.owner} didn't claim it in {waited}."
-        values["missed"] = missed if before.owner else "It is unclaimed again."
-        values["turn"] = f"@{turn.name or turn.owner}'s" if turn.owner else "Anyone's"
+    if due.candidates:
+        waited = show_span(timedelta(seconds=due.candidates.pass_after or 0.0))
+        missed = f"@{due.missed_by} didn't claim it in {waited}."
+        values["missed"] = missed if due.missed_by else "It is unclaimed again."
+        values["turn"] = f"@{alert.owner_name or alert.owner}'s" if alert.owner else "Anyone's"
     title, text = words.title.format(**values), (words.text.format(**values),)
     if due.what == "escalate":
         whole = reply_card(cards.on_card(alert))
@@ -413,7 +404,7 @@ def reminder_card(due: Due, *, now: float, cards: CardSettings, passed: Passed |
 
 def summary_card(group: Sequence[Due], *, now: float) -> Card:
     """Several replies in one message."""
-    words = _WORDS[what_of(group[0])]
+    words = _WORDS[group[0].what]
     names = [about(reminder.alert.event) for reminder in group if not reminder.alert.is_pruned]
     waited = span(min(reminder.alert.received_at for reminder in group), now)
     unclaimed = (Button("Show unclaimed", Replies()),)

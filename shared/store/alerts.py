@@ -48,7 +48,8 @@ NAMED_WITHIN_SECONDS, MOST_NAMED = 30 * DAY, 2_000
 """The time in which a done reply can be reopened by its name, and the replies that are searched for a name."""
 PASSES = 1
 """The number of times that a reply passes to another person before it is the group's."""
-BACK = "back"
+BACK, ASKED = "back", "asked"
+"""An ended snooze of an unclaimed reply, and the reminder that the owner of a claimed one asked for."""
 TOGETHER_SECONDS = 5.0
 """Reminders that are due within this time are planned together: many at once become one message."""
 LONGEST_REMINDER_SECONDS = 4 * 3600.0
@@ -90,23 +91,16 @@ class Due:
     alert: Alert
     channel: str
     what: str
-    """remind, escalate, back (from a snooze), unfinished (claimed, and not done) or unacknowledged."""
+    """remind, escalate, back (from a snooze), asked (by its owner), unfinished (claimed, and not done), unacknowledged, or turn."""
     mention: str = ""
     round: int = 0
-    """The number of changes of its card before, for all time."""
+    """The number of changes of its card, and of reminders of its domain, before: for all time."""
     bundled: bool = False
     """Its card shares a message with others."""
-
-
-@frozen
-class Passed:
-    """A turn that has passed on, for each card of the reply in a channel."""
-
-    due: Due
-    before: Alert
-    """The alert as it was."""
-    turn: Turn
-    candidates: Candidates
+    missed_by: str = ""
+    """The name of the person whose turn has passed on; empty: it was nobody's."""
+    candidates: Candidates | None = None
+    """The people who could get the turn that has passed on; None: it is another reminder."""
 
 
 @frozen
@@ -123,8 +117,7 @@ class ReminderWords:
     """The functions that word what is due, and name who may get a turn. Pure."""
 
     times: ReminderTimes
-    due: Callable[[Sequence[Due], float], Planned]
-    passed: Callable[[Sequence[Passed], float], Planned]
+    plan: Callable[[Sequence[Due], float], Planned]
     candidates: Callable[[Alert, float], Candidates | None]
     """It gives None where the alert's rota isn't in the settings any more."""
 
@@ -342,20 +335,21 @@ class Alerts(Repository):
         ids = [job.key for job in claimed]
         sent = {row.alert_id: row.at for row in tx.execute(_FIRST_SENT, {"ids": ids})}
         due: defaultdict[str, list[str]] = defaultdict(list)
-        passed: list[Passed] = []
+        reminders: list[Due] = []
         for alert in read_alerts(tx, _LOCKED, {"ids": ids}):
             for what in (what for what, at in _looks(alert, words.times, sent).items() if at <= tx.now):
                 if what == TURN:
                     candidates = words.candidates(alert, tx.now)
-                    passed += _pass_on(tx, alert, candidates, shown_at=sent[alert.id])
+                    reminders += _pass_on(tx, alert, candidates, shown_at=sent[alert.id])
                 else:
                     due[what].append(alert.id)
                     tx.update(alerts, _c.id == alert.id, **_marked(tx, alert, what, words.times))
         messages.repaint(
             tx, [name for what, names in due.items() if what != UNACKNOWLEDGED for name in names]
         )
-        reminders = [card for what, names in due.items() for card in _posted_cards(tx, what, names)]
-        planned = [*words.due(reminders, tx.now), *words.passed(passed, tx.now)]
+        for what, names in due.items():
+            reminders += _posted_cards(tx, what, names)
+        planned = words.plan(reminders, tx.now)
         messages.plan(tx, planned)
         _put_off(tx, claimed, sent, words.times)
         return len(planned)
@@ -473,7 +467,7 @@ def _looks(alert: Alert, times: ReminderTimes, sent: Mapping[str, float]) -> Map
 
     Those that follow its card are none before it is in a channel, as `sent` has it.
     """
-    due: dict[str, float | None] = {BACK: alert.snoozed_until}
+    due: dict[str, float | None] = {ASKED if alert.claimed_by else BACK: alert.snoozed_until}
     since, is_shown = alert.waiting_since, alert.id in sent
     if is_shown and since is not None:
         due[TURN] = alert.turn_ends_at
@@ -510,8 +504,15 @@ _CARDS = (
 def _posted_cards(tx: Transaction, what: str, ids: Sequence[str]) -> Iterable[Due]:
     """A reminder for each card of these alerts that is in a channel."""
     for channel, mention, version, bundle, *values in tx.execute(_CARDS, {"ids": [*ids]}):
-        card = {"channel": channel, "mention": mention, "round": version, "bundled": bundle != ""}
-        yield Due(alert=alert_of(values), what=what, **card)
+        alert = alert_of(values)
+        yield Due(
+            alert=alert,
+            channel=channel,
+            what=what,
+            mention=mention,
+            round=version + alert.ack_reminders,
+            bundled=bundle != "",
+        )
 
 
 def _marked(tx: Transaction, alert: Alert, what: str, times: ReminderTimes) -> Mapping[str, Any]:
@@ -549,7 +550,7 @@ def _put_off(
 
 def _pass_on(
     tx: Transaction, alert: Alert, candidates: Candidates | None, *, shown_at: float
-) -> Iterable[Passed]:
+) -> Iterable[Due]:
     """Pass on a turn that is over, unless it began later than it seems; None: the rota isn't in the settings any more.
 
     `shown_at`: when the alert's first card was sent.
@@ -572,10 +573,11 @@ def _pass_on(
     )
     # Of the cards whose route has the rota; others mention whom their own rule names.
     called = (posts.c.alert_id == alert.id) & (posts.c.kind == ALERT) & posts.c.mention.in_(had)
-    cards = [due for due in _posted_cards(tx, "turn", [alert.id]) if due.mention in {"", *had}]
+    cards = [due for due in _posted_cards(tx, TURN, [alert.id]) if due.mention in {"", *had}]
     tx.update(posts, called, mention=turn.owner or candidates.group)
     messages.repaint(tx, [alert.id])
-    return [Passed(due=due, before=alert, turn=turn, candidates=candidates) for due in cards]
+    missed_by = alert.owner_name or alert.owner
+    return [replace(due, missed_by=missed_by, candidates=candidates) for due in cards]
 
 
 def open_cards(tx: Transaction, workspace: str, kinds: Collection[str]) -> Sequence[Alert]:
