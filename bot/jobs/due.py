@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import Literal
+from typing import Any, Literal
 
 import structlog
 
@@ -19,7 +19,7 @@ from bot.guardrails import Guardrails
 from bot.worker import Kind
 from shared.api.errors import NotFound, OutreachError
 from shared.commands.base import CommandContext
-from shared.commands.hold import Busy, hold
+from shared.commands.hold import hold
 from shared.commands.replies import Replies
 from shared.commands.run import with_workspace
 from shared.commands.subscribe import digest_card
@@ -101,16 +101,17 @@ class DueJobs:
     async def resume(self, timers: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
         """Resume the sequences whose timed pause has ended; doing it twice does no harm, and is announced once."""
         context, turns = self._contexts.at(timers[0].workspace, BOT), asyncio.Semaphore(RESUMED_AT_ONCE)
-        ended: list[Job] = []
-        gone: list[Job] = []
+        is_back: dict[Job, bool] = {}
+        """Those that are over; False: the sequence is gone."""
 
         async def resume(timer: Job) -> None:
             async with turns:
                 try:
-                    await self._resume_one(timer, context)
-                    ended.append(timer)
+                    # That it may be active already costs less than to ask.
+                    if await self._set(timer.key, "active", context, firing=timer):
+                        is_back[timer] = True
                 except NotFound:  # a list without it may be wrong: only this is an answer about it
-                    gone.append(timer)
+                    is_back[timer] = False
                 except TimerReplaced:
                     pass  # a person or a guardrail has decided otherwise, or another process resumes it
                 except (OutreachError, RecordsUnavailable) as error:
@@ -120,7 +121,7 @@ class DueJobs:
 
         def tell(ours: Sequence[Job]) -> tuple[AuditEntry, PlannedPost | None]:
             """The announcement of all together: of one that was replaced meanwhile, nothing is said."""
-            back = [timer for timer in ours if timer not in gone]
+            back = [timer for timer in ours if is_back[timer]]
             card = ended_card([timer.payload.get("name") or timer.key for timer in back])
             entry = AuditEntry(
                 at=context.now(),
@@ -142,20 +143,20 @@ class DueJobs:
             return entry, post if post.channel else None
 
         await asyncio.gather(*map(resume, timers))
-        over = [*ended, *gone]
-        if over and await self._store.records.finish(over, tell):
+        if is_back and await self._store.records.finish([*is_back], tell):
             self._planned()
-        return {job: Again(after=RETRY_SECONDS) for job in timers if job not in over}
+        return {job: Again(after=RETRY_SECONDS) for job in timers if job not in is_back}
 
-    async def _resume_one(self, timer: Job, context: CommandContext) -> None:
-        """Resume a sequence while its timer is ours; that it may be active already costs less than to ask."""
+    async def _set(self, sequence: str, status: Status, context: CommandContext, **which: Any) -> bool:
+        """Set the status of a sequence and leave its timer, as `begin` takes `which`; False: someone else changes it."""
         changes = self._store.changes
-        change = await changes.begin(context.workspace.name, timer.key, status="active", firing=timer)
+        change = await changes.begin(context.workspace.name, sequence, status=status, **which)
         if change is None:
-            raise Busy
+            return False
         async with hold(change, changes) as held:
             await held.send(context)
-            await held.end(keep_timer=True)  # it is deleted with its announcement
+            await held.end(keep_timer=True)
+        return True
 
     async def revert_late(self, late: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
         """Have the confirmed status of sequences that a late request changed; until none can come any more."""
@@ -172,22 +173,18 @@ class DueJobs:
                 log.warning("late requests not looked for", workspace=workspace, error=type(error).__name__)
         for sequence, status in confirmed.items():
             if statuses.get(sequence) not in {None, status}:
-                await self._revert(workspace, sequence, status)
+                await self._revert(sequence, status, self._contexts.at(workspace, BOT))
         open_ = {doubt.sequence for doubt in doubts}
         return {job: Again(after=LATE_EVERY, attempts=0) if job.key in open_ else Done() for job in late}
 
-    async def _revert(self, workspace: str, sequence: str, status: Status) -> None:
-        change = await self._store.changes.begin(workspace, sequence, status=status, if_confirmed=True)
-        if change is None:  # someone changes it, or has changed it since
-            return
+    async def _revert(self, sequence: str, status: Status, context: CommandContext) -> None:
         try:
-            async with hold(change, self._store.changes) as held:
-                await held.send(self._contexts.at(workspace, BOT))
-                await held.end(keep_timer=True)
+            is_reverted = await self._set(sequence, status, context, if_confirmed=True)
         except OutreachError as error:
             log.warning("late request not reverted", sequence=sequence, error=type(error).__name__)
         else:
-            log.warning("late request reverted", sequence=sequence, status=status)
+            if is_reverted:  # else someone changes it, or has changed it since
+                log.warning("late request reverted", sequence=sequence, status=status)
 
 
 def ended_card(names: Sequence[str]) -> Card:

@@ -12,13 +12,11 @@ import sqlalchemy as sa
 from bot.jobs.due import DueJobs
 from bot.slack.messages import MessageSender
 from shared.api.pace import LocalBudget
-from shared.commands.base import CommandContext
 from shared.store import deliveries, jobs, messages, sequences
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import NOW
 from shared.store.db.schema import jobs as job_rows
 from shared.store.deliveries import Arrival
-from shared.store.jobs import Job
 from shared.store.messages import Look
 from shared.store.people import Candidates, Turn
 from tests.faults.simulation.loop import PROCESS
@@ -54,14 +52,14 @@ def _without_timer_token() -> None:
     """A timer is carried out although it was set anew, or is carried out by another process."""
     vars(jobs)["held"] = lambda _tx, job: job
     vars(jobs)["done"] = lambda tx, job: tx.drop(job_rows, id=job.id)
-    resume_one = DueJobs._resume_one
+    set_status = DueJobs._set
 
-    async def resume_late(self: DueJobs, timer: Job, context: CommandContext) -> None:
+    async def set_late(self: DueJobs, *args: Any, **which: Any) -> bool:
         # A timer is begun as soon as it is claimed: hardly a seed has another change just between the two.
-        await asyncio.sleep(LATE_SECONDS)
-        await resume_one(self, timer, context)
+        await asyncio.sleep(LATE_SECONDS if "firing" in which else 0.0)
+        return await set_status(self, *args, **which)
 
-    DueJobs._resume_one = resume_late  # type: ignore[method-assign]
+    DueJobs._set = set_late  # type: ignore[method-assign]
 
 
 def _without_sequence_lock() -> None:
