@@ -135,17 +135,10 @@ def _count_delivery(pending: PendingDelivery, decision: Decision) -> None:
 LATE_TURN = "It came in the quiet hours, and is unclaimed."
 
 
-@frozen
-class Target:
-    """A channel that gets an event, and how."""
-
-    channel: str
-    quiet_until: float | None = None
-    """The end of its quiet hours, where they last."""
-    condensed: bool = False
-    mention: str = ""
-    rota: Rota | None = None
-    """Mentions whose turn it is, instead."""
+_Reasons = list[tuple[Subscription, str]]
+"""The subscriptions for which a channel gets an event, each with the mention of its rule."""
+_Turns = tuple[str, float | None, Rota]
+"""A channel with a rota, with the end of its quiet hours where they last."""
 
 
 @frozen
@@ -185,20 +178,29 @@ class Routes:
         event = read_event(pending.body)
         if not isinstance(event, Event):
             return Decision(problem=event.reason)
-        kind, alert, opens_incident = kind_of(event.kind), pending.alert_id, _opens_incident(event)
-        targets = self.targets(event, pending.workspace, pending.subscriptions, now=pending.last_at)
-        # In quiet hours nobody is called, and what can wait is held; a reply is there to be found at once.
-        posts = [
-            PlannedPost(
-                dedupe=f"{alert}:{target.channel}",
-                channel=target.channel,
+        kind, now = kind_of(event.kind), pending.last_at
+        # DNS that two resolvers saw broken opens the card of the domain's incident before any pause.
+        opens_incident = event.kind == DNS and event.raw.get("broken") is True
+        is_urgent = kind.at_once or opens_incident
+        posts: list[PlannedPost] = []
+        turns: list[_Turns] = []
+        for channel, reasons in self._wanted(event, pending, is_urgent=is_urgent).items():
+            policy = self.routing.channel_policy(channel)
+            quiet_until = policy.quiet_until(now)
+            mention = next((mention for _, mention in reasons if mention), "")
+            if kind.claimable and not mention:
+                mention = "" if policy.rota else policy.mention
+                turns += [(channel, quiet_until, policy.rota)] if policy.rota else []
+            # In quiet hours nobody is called, and what can wait is held; a reply is there to be found at once.
+            post = PlannedPost(
+                dedupe=f"{pending.alert_id}:{channel}",
+                channel=channel,
                 urgency=INCIDENT if opens_incident else kind.urgency,
-                condensed=target.condensed,
-                mention="" if target.quiet_until else target.mention,
-                held_until=None if kind.at_once or opens_incident else target.quiet_until,
+                condensed=bool(reasons) and all(subscription.condensed for subscription, _ in reasons),
+                mention="" if quiet_until else mention,
+                held_until=None if is_urgent else quiet_until,
             )
-            for target in targets
-        ]
+            posts.append(post)
         is_reminded = kind.acknowledged and self.remind_after
         return Decision(
             # Cut to what the columns of the indexes hold: whoever has the secret may send anything.
@@ -209,67 +211,45 @@ class Routes:
             sequence=(event.sequence or "")[:NAME_LETTERS],
             detail=(event.bounce_type or event.return_date or "")[:80],
             reply=_hash(event.reply),
-            remind_at=pending.last_at + is_reminded.total_seconds() if is_reminded else None,
+            remind_at=now + is_reminded.total_seconds() if is_reminded else None,
             inbox=(event.inbox or "").casefold()[:300],
             waits=kind.claimable,
             posts=tuple(posts),
-            turn=self._turn(pending, event, targets),
+            turn=self._turn(event, pending, turns) if turns else None,
         )
 
-    def targets(
-        self, event: Event, workspace: str, subscriptions: Sequence[Subscription] = (), *, now: float
-    ) -> Sequence[Target]:
+    def _wanted(self, event: Event, pending: PendingDelivery, *, is_urgent: bool) -> Mapping[str, _Reasons]:
         """The channels that are to be told, each once: what a channel asked for itself decides on the form."""
-        kind = kind_of(event.kind)
         # Each with the mention of its rule; a channel's own mention comes with its policy.
-        asked = [(subscription, "") for subscription in subscriptions]
+        asked = [(subscription, "") for subscription in pending.subscriptions]
         for rule in self.routing.rules:
-            if rule.concerns(workspace):
+            if rule.concerns(pending.workspace):
                 asked += [(subscription, rule.mention) for subscription in rule.subscriptions]
-        wanted: dict[str, list[tuple[Subscription, str]]] = {}
-        own = self.alert_channels.get(workspace) or self.routing.fallback
-        if own and (kind.at_once or _opens_incident(event)):
+        wanted: dict[str, _Reasons] = {}
+        own = self.alert_channels.get(pending.workspace) or self.routing.fallback
+        if own and is_urgent:
             wanted[own] = []
         for subscription, mention in asked:
             if matches(subscription, event):
                 wanted.setdefault(subscription.channel, []).append((subscription, mention))
-        targets = []
-        for channel, reasons in wanted.items():
-            policy = self.routing.channel_policy(channel)
-            mention = next((mention for _, mention in reasons if mention), "")
-            turns = policy.rota if kind.claimable and not mention else None
-            if kind.claimable and not turns:
-                mention = mention or policy.mention
-            target = Target(
-                channel=channel,
-                quiet_until=policy.quiet_until(now),
-                condensed=bool(reasons) and all(subscription.condensed for subscription, _ in reasons),
-                mention=mention,
-                rota=turns,
-            )
-            targets.append(target)
-        return targets
+        return wanted
 
-    def _turn(self, pending: PendingDelivery, event: Event, targets: Sequence[Target]) -> TurnPlan | None:
+    def _turn(self, event: Event, pending: PendingDelivery, turns: Sequence[_Turns]) -> TurnPlan:
         """One rota chooses the owner, however many channels show the reply: that of the first one that has any."""
-        with_rota = [(target, target.rota) for target in targets if target.rota]
-        if not with_rota:
-            return None
-        first, rota = with_rota[0]
+        channel, quiet_until, rota = turns[0]
+        note = cards.turn_card(f"Your turn: {cards.about(event)}", LATE_TURN, pending.alert_id)
         late = PlannedPost(
-            dedupe=f"{pending.alert_id}:{first.channel}:{TURN}",
-            channel=first.channel,
+            dedupe=f"{pending.alert_id}:{channel}:{TURN}",
+            channel=channel,
             kind=TURN,
-            note=cards.write_note(
-                cards.turn_card(f"Your turn: {cards.about(event)}", LATE_TURN, pending.alert_id)
-            ),
+            note=cards.write_note(note),
             condensed=True,
-            held_until=first.quiet_until,
+            held_until=quiet_until,
         )
         return TurnPlan(
-            candidates=self.candidates(rota, first.channel, pending.last_at),
-            channels={one.channel: one.quiet_until for one, own in with_rota if own.name == rota.name},
-            late=late if first.quiet_until else None,
+            candidates=self.candidates(rota, channel, pending.last_at),
+            channels={name: until for name, until, own in turns if own.name == rota.name},
+            late=late if quiet_until else None,
         )
 
 
@@ -281,11 +261,6 @@ def matches(subscription: Subscription, event: Event) -> bool:
         and subscription.sequence.casefold() in {"", (event.sequence or "").casefold()}
         and wanted in {"", inbox, (domain_of(event) or "").casefold()}
     )
-
-
-def _opens_incident(event: Event) -> bool:
-    """True for DNS that two resolvers saw broken: it opens the card of the domain's incident before any pause."""
-    return event.kind == DNS and event.raw.get("broken") is True
 
 
 def _hash(reply: str | None) -> str:

@@ -8,11 +8,25 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.delivery import Routes
-from shared.api.events import Event
 from shared.records.records import Subscription
 from shared.settings.sections import ChannelPolicy, RouteRule, Routing
 from shared.store.deliveries import PendingDelivery
 from shared.store.messages import PlannedPost
+
+
+def pending(kind: str, *wanted: Subscription, now: float = 0.0, **data: str) -> PendingDelivery:
+    """A delivery to a workspace with these subscriptions."""
+    return PendingDelivery(
+        id=1,
+        alert_id="al_1",
+        workspace="w",
+        body=json.dumps({"event": kind, "lead": {"email": "x@y.example"}, **data}).encode(),
+        found=False,
+        received_at=now,
+        last_at=now,
+        is_new=True,
+        subscriptions=wanted,
+    )
 
 
 @pytest.mark.parametrize(
@@ -31,20 +45,20 @@ from shared.store.messages import PlannedPost
 def test_a_subscription_matches_exactly_and_posts_once_per_channel(
     wanted: dict[str, str], *, matches: bool
 ) -> None:
-    event = Event(kind="lead.bounced", sequence="Q3 founders", inbox="sam@mail.example")
     given = {"channel": "C2", "event": "lead.bounced", **wanted}
     subscription = Subscription(**given)  # type: ignore[arg-type] # texts alone
-    targets = Routes(alert_channels={"w": "C1"}).targets(event, "w", [subscription, subscription], now=0.0)
-    assert [target.channel for target in targets] == (["C2"] if matches else [])
+    bounce = pending("lead.bounced", subscription, sequence="Q3 founders", inbox="sam@mail.example")
+    decision = Routes(alert_channels={"w": "C1"}).decide(bounce)
+    assert [post.channel for post in decision.posts] == (["C2"] if matches else [])
 
 
 def test_a_rule_of_the_settings_decides_the_form_and_the_mention() -> None:
     rule = RouteRule(channel="C2", events=("reply.interested",), condensed=True, mention="U0ANN")
     routes = Routes(alert_channels={}, routing=Routing(fallback="C7", rules=(rule,)))
-    lost, ruled = routes.targets(Event(kind="reply.interested"), "w", now=0.0)
+    lost, ruled = routes.decide(pending("reply.interested")).posts
     assert (lost.channel, lost.condensed, lost.mention) == ("C7", False, "")
     assert (ruled.channel, ruled.condensed, ruled.mention) == ("C2", True, "U0ANN")
-    assert not routes.targets(Event(kind="lead.bounced"), "w", now=0.0)
+    assert not routes.decide(pending("lead.bounced")).posts
 
 
 NIGHT = "20:00-08:00"
@@ -59,29 +73,16 @@ ROUTING = Routing(
         "C3": ChannelPolicy(mention="", quiet="off"),
     },
 )
-BOUNCE = json.dumps({"event": "lead.bounced", "lead": {"email": "x@y.example"}}).encode()
 
 
-def posts(body: bytes) -> dict[str, PlannedPost]:
-    """What becomes of a delivery at that hour, by channel; all three have subscribed to everything."""
-    kinds = ("reply.interested", "lead.bounced")
-    wanted = [Subscription(channel=channel, event=kind) for channel in ("C1", "C2", "C3") for kind in kinds]
-    now = AT_23_IN_BERLIN.timestamp()
-    pending = PendingDelivery(
-        id=1,
-        alert_id="al_1",
-        workspace="w",
-        body=body,
-        found=False,
-        received_at=now,
-        last_at=now,
-        is_new=True,
-        subscriptions=wanted,
-    )
+def posts(kind: str) -> dict[str, PlannedPost]:
+    """What becomes of a delivery at that hour, by channel; all three have subscribed to it."""
+    wanted = [Subscription(channel=channel, event=kind) for channel in ("C1", "C2", "C3")]
     routes = Routes(alert_channels={"w": None}, routing=ROUTING)
-    return {post.channel: post for post in routes.decide(pending).posts}
+    came = pending(kind, *wanted, now=AT_23_IN_BERLIN.timestamp())
+    return {post.channel: post for post in routes.decide(came).posts}
 
 
 def test_alerts_are_held_only_in_channels_with_quiet_hours_now() -> None:
-    held = {channel: post.held_until for channel, post in posts(BOUNCE).items()}
+    held = {channel: post.held_until for channel, post in posts("lead.bounced").items()}
     assert held == {"C1": datetime(2026, 11, 21, 7, tzinfo=UTC).timestamp(), "C2": None, "C3": None}
