@@ -315,18 +315,19 @@ class Outbox:
         """The note to another channel that this one breaks or recovers; None: nothing changed, or there is none."""
         name = self._directory.known_name(broken)
         channel = next((one for one in self._others if one != broken), "")
-        if settled.broke and isinstance(outcome, ChannelRefused):
-            event, card = "broke", _broken(name, outcome.error)
-            if outcome.moved_to:  # there its own people are told
-                event, card, channel = "moved", _moved(broken, outcome.moved_to), outcome.moved_to
-        elif settled.gave_up and isinstance(outcome, Unpostable) and posts[0].kind != NOTE:
-            event, card = "gave up", _given_up(name, outcome.error)
-        elif settled.recovered:
-            text = ("Held alerts are being posted.",)
-            event, card = "recovered", Card(f"{name} accepts alerts again", tone=Tone.GOOD, text=text)
-        else:
-            return None
-        dedupe = f"note:{event}:{broken}:{token_hex(8)}"
+        match outcome:
+            case ChannelRefused(moved_to=new) if settled.broke and new:  # there its own people are told
+                card, channel = _moved(broken, new), new
+            case ChannelRefused(error=error) if settled.broke:
+                card = _broken(name, error)
+            case Unpostable(error=error) if settled.gave_up and posts[0].kind != NOTE:
+                card = _given_up(name, error)
+            case _ if settled.recovered:
+                text = ("Held alerts are being posted.",)
+                card = Card(f"{name} accepts alerts again", tone=Tone.GOOD, text=text)
+            case _:
+                return None
+        dedupe = f"note:{broken}:{token_hex(8)}"
         post = PlannedPost(dedupe=dedupe, channel=channel, kind=NOTE, note=cards.write_note(card))
         return post if channel else None
 
