@@ -38,14 +38,12 @@ from shared.store.audit import add_entry
 from shared.store.db.engine import AT_ONCE, Repository, Transaction, method, portions, reads, writes
 from shared.store.db.schema import incidents, posts, samples, sightings
 from shared.store.deliveries import heard_since
-from shared.store.facts import RULE, SWITCH, THINNED
+from shared.store.facts import RULE, SWITCH
 from shared.store.jobs import ACT, EVALUATE, Job
 from shared.store.messages import PlannedPost
 
-SLOT_SECONDS = 900.0
-"""A day's counts are kept once in each slot, and each hour once when they are older than `THIN_SECONDS`."""
-THIN_SECONDS, KEPT_SECONDS = 3 * DAY, 40 * DAY
-SLOTS_OF_HOUR = int(HOUR // SLOT_SECONDS)
+SLOT_SECONDS, KEPT_SECONDS = 1800.0, 40 * DAY
+"""A day's counts are kept once in each slot: what a subject sent before a window began is known to half an hour."""
 LEFT_OUT = -1
 """The number in the place of a count that the service left out."""
 PORTION_SECONDS = 6 * HOUR
@@ -66,7 +64,7 @@ def _within(table: Any, columns: Iterable[sa.ColumnElement[Any]]) -> sa.Select[A
 def _last_of_days() -> sa.Select[Any]:
     """The last counts of each day, and every poll."""
     of_day = [key for key in samples.primary_key.columns if key.name != "slot"]
-    newest_first = sa.func.row_number().over(partition_by=of_day, order_by=samples.c.slot.desc())
+    newest_first = sa.func.row_number().over(partition_by=of_day, order_by=samples.c.at.desc())
     ranked = _COUNTS.add_columns(newest_first.label("rank")).subquery().c
     query = sa.select(*(ranked[column.name] for column in _SAMPLE))
     return query.where((ranked.rank == 1) | (ranked.scope == POLL)).order_by(ranked.at)
@@ -246,9 +244,8 @@ class Guardrails(Repository):
         tx.execute(new.on_conflict_do_update(index_elements=keys, set_=newest, where=is_newer), rows)
 
     async def prune(self) -> None:
-        """Keep one row of each hour of what is older, nothing of what is old; in portions, as others write too."""
+        """Delete what is old; in portions, as others write too."""
         await self.database.drain(_forget)
-        await self.database.drain(_thin)
 
 
 def _forget(tx: Transaction) -> int:
@@ -256,32 +253,6 @@ def _forget(tx: Transaction) -> int:
     over = (incidents.c.began_at < tx.now - KEPT_SECONDS) & incidents.c.ended_at.is_not(None)
     tx.delete(incidents, over)
     return tx.prune(samples, samples.c.at < tx.now - KEPT_SECONDS, by=samples.c.at, most=AT_ONCE)
-
-
-def _thin(tx: Transaction) -> int:
-    """Delete a portion of the counts that a later one of the same hour makes superfluous; returns how many.
-
-    Until when all is thinned is a fact, so that no portion reads what others have left.
-    """
-    c, later = samples.c, samples.alias().c
-    end = (tx.now - THIN_SECONDS) // HOUR * HOUR
-    thinned = facts.find(tx, THINNED, "")
-    start = thinned.at if thinned and thinned.at else 0.0
-    same = sa.and_(*(later[name] == c[name] for name in ("workspace", "day", "scope", "key")))
-    end_of_hour = c.slot - c.slot % SLOTS_OF_HOUR + SLOTS_OF_HOUR
-    # Each slot by itself: SQLite looks up the whole key for nothing but an equation.
-    is_followed = sa.or_(
-        *(
-            sa.exists().where(same, later.slot == c.slot + number, later.slot < end_of_hour)
-            for number in range(1, SLOTS_OF_HOUR)
-        )
-    )
-    superfluous = (c.at >= start) & (c.at < end) & is_followed
-    keys = sa.tuple_(*samples.primary_key.columns)
-    some = sa.select(*samples.primary_key.columns).where(superfluous).order_by(c.at).limit(AT_ONCE)
-    gone = tx.scalars(sa.delete(samples).where(keys.in_(some)).returning(c.at)).all()
-    facts.put(tx, THINNED, "", at=max(gone) if len(gone) == AT_ONCE else end)
-    return len(gone)
 
 
 def _values_of(sample: CountSample) -> dict[str, Any]:
