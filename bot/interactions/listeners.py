@@ -61,7 +61,7 @@ from shared.domain.card import Action, Button, Card, Tone, Typed, warning
 from shared.domain.event_kinds import INTERESTED, PAUSED
 from shared.frozen import frozen
 from shared.records.records import RecordsUnavailable
-from shared.store.messages import PlannedPost
+from shared.store.messages import AWAITED, PlannedPost
 from shared.store.post_kinds import ANSWER
 from shared.store.subscriptions import about_setting
 from shared.text.tokenize import from_slack
@@ -475,6 +475,7 @@ class Answers:
             dedupe=f"{subject}{channel}:{about or secrets.token_hex(8)}",
             channel=channel,
             kind=ANSWER,
+            urgency=AWAITED,
             note=write_note(answer.card) if change else write_answer(render_answer(answer)),
             thread_ts=thread_ts,
             undo=change,

@@ -90,10 +90,10 @@ class DueJobs:
         """Plan a digest that is due at its time and time zone; it is posted once."""
         if (due := await self._store.digests.due(job)) is None:
             return None
-        context = self._contexts.at(due.workspace, BOT)
+        context = self._contexts.at(job.workspace, BOT)
         card = await digest_card(context, length=due.days)
         if len(self._contexts.clients) > 1:
-            card = with_workspace(card, workspace=due.workspace)
+            card = with_workspace(card, workspace=job.workspace)
         if await self._store.digests.give(job, due, write_note(card)):
             self._planned()
         return None

@@ -146,13 +146,13 @@ class MessageSender:
     async def look(self, lookup: Lookup, *, deadline: float) -> Look:
         """Look in the channel, or in the thread, for the messages of posts, until `deadline` (see `boot_time`).
 
-        They were tried after `since` by our clock, `age` seconds ago; the earlier moment counts by Slack's clock, for
+        They were tried after `since` by our clock; the earlier moment counts by Slack's clock, for
         ours may have been ahead and stayed so.
         """
         found: dict[str, str] = {}
-        keys = {post.key for post in lookup.posts}
+        keys, age = {post.key for post in lookup.posts}, max(0.0, lookup.began_at - lookup.since)
         try:
-            earliest = min(lookup.since, await self._slack.server_time() - lookup.age)
+            earliest = min(lookup.since, await self._slack.server_time() - age)
             query = {"oldest": f"{max(0.0, earliest - CLOCKS_APART):.6f}"}
             query |= {"ts": lookup.thread_ts} if lookup.thread_ts else {}
             for page in range(PAGES):  # newer messages first

@@ -25,6 +25,14 @@ REJECTIONS = {
     "token_revoked": "the bot's token was revoked",
 }
 """Slack's usual errors, in words."""
+_STATES = {
+    "dead": "undeliverable",
+    "uncertain": "uncertain: being looked up in Slack",
+    "unsure": "unsure: may be in Slack, which can't be read",
+    "held": "held until quiet hours end",
+    "unreadable": "unreadable deliveries",
+}
+"""The words of the messages that wait, by state."""
 NO_BOT = "not running, so replies and alerts aren't recorded. Start it with `outreach bot`."
 DOMAINS_SHOWN = 10
 
@@ -148,19 +156,12 @@ def _alerts(seen: Overview, context: CommandContext) -> Iterator[Fact]:
     fact = unclaimed_fact(unclaimed, oldest, is_running=seen.bot.value is not False, now=now)
     if fact.tone is not Tone.GOOD:
         yield fact
-    counts = (
-        (known.dead, "undeliverable"),
-        (known.uncertain, "uncertain: being looked up in Slack"),
-        (known.unsure, "unsure: may be in Slack, which can't be read"),
-        (known.held, "held until quiet hours end"),
-        (known.unreadable, "unreadable deliveries"),
-    )
-    at = known.oldest_waiting_at
+    counts, at = known.counts, known.oldest_waiting_at
     oldest_for = f", the oldest for {show_span(now - at)}" if at else ""
-    waiting = [f"{known.waiting} waiting{oldest_for}"] if known.waiting else []
-    waiting += [f"{count} {word}" for count, word in counts if count]
+    states = {"waiting": f"waiting{oldest_for}", **_STATES}
+    waiting = [f"{counts[state]} {words}" for state, words in states.items() if counts[state]]
     if waiting:
-        is_stuck, is_odd = known.dead or known.unsure, known.uncertain or known.unreadable
+        is_stuck, is_odd = counts["dead"] or counts["unsure"], counts["uncertain"] or counts["unreadable"]
         tone = Tone.BAD if is_stuck else Tone.WARN if is_odd else Tone.INFO
         yield Fact("Alerts", ", ".join(waiting), tone=tone)
     if known.last_delivery_at is None:
@@ -209,7 +210,7 @@ def _data(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) ->
         **{name: today and getattr(today, name) for name in COUNTS},
         "dns_problems": None if seen.dns.value is None else broken_checks(seen.dns.value, now=context.now()),
         "unclaimed_replies": unclaimed,
-        "alerts_waiting": alerts and alerts.waiting,
+        "alerts_waiting": alerts and alerts.counts["waiting"],
         "last_delivery_at": last.isoformat() if last else None,
         "requests_per_second": budget.rate,
         "throttled": budget.throttled_count,

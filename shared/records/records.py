@@ -42,24 +42,13 @@ Grouping = Literal["", "person", "sequence"]
 class AlertsSummary:
     """The state of a workspace's alerts."""
 
-    waiting: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Messages that wait, by state, and `unreadable`: signed deliveries of a day that weren't a known event, or JSON."""
     oldest_waiting_at: datetime | None = None
     unclaimed: int = 0
     """Unclaimed interested replies."""
     oldest_unclaimed_at: datetime | None = None
-    dead: int = 0
-    """Rejected by Slack."""
-    unsure: int = 0
-    """Posts without a response that Slack doesn't let the bot look up: they may be there."""
-    uncertain: int = 0
-    """Posts without a response, being looked up."""
-    held: int = 0
-    """Kept back until the quiet hours end."""
-    unreadable: int = 0
-    """Deliveries with a good signature that weren't a known event, or JSON."""
     last_delivery_at: datetime | None = None
-    deliveries: Mapping[str, int] = field(default_factory=dict)
-    """Deliveries of the last 24 hours by event kind."""
     broken_channels: Mapping[str, str] = field(default_factory=dict)
     """Channels that reject posts, and what Slack says of each."""
     refusals: Mapping[str, int] = field(default_factory=dict)

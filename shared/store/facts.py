@@ -20,7 +20,7 @@ from shared.store.db.schema import facts
 ABSENCE, CHANGE, DIGEST, INSTANCE, LIMIT = "absence", "change", "digest", "instance", "limit"
 PROBE, PROCESS, REQUEST, ROTA, RULE, SENDER = "probe", "process", "request", "rota", "rule", "sender"
 SETTING = "setting"
-SUBSCRIPTION, SWITCH, THINNED, TIMES = "subscription", "switch", "thinned", "times"
+SUBSCRIPTION, SWITCH, TIMES = "subscription", "switch", "times"
 WEBHOOK = "webhook"
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})

@@ -56,12 +56,7 @@ MOST_SEQUENCES = 50
 """Sequences of a domain that a page about it shows."""
 
 _c = alerts.c
-_TOUCHED_AT = sa.case(
-    (_c.claimed_at.is_(None), _c.handled_at),
-    (_c.handled_at.is_(None), _c.claimed_at),
-    (_c.handled_at < _c.claimed_at, _c.handled_at),
-    else_=_c.claimed_at,
-)
+_TOUCHED_AT = sa.func.coalesce(_c.claimed_at, _c.handled_at)  # what is done can't be claimed
 
 
 @frozen
@@ -141,19 +136,17 @@ class Records(AuditLog, Subscriptions, Timers):
         backlog = backlogs(tx)[workspace]
         waits = sa.select(posts.c.channel).where(posts.c.workspace == workspace, IS_COUNTED)
         waiting = {*tx.scalars(waits.distinct())}
-        recent = tx.execute(_deliveries_since(workspace, tx.now - DAY)).all()
+        unreadable = _came(workspace, tx.now - DAY) & (deliveries.c.problem != "")
         unclaimed, unclaimed_since = count_unclaimed(tx, workspace)
         routed = (deliveries.c.workspace == workspace) & sa.not_(deliveries.c.pending)
         last = sa.select(deliveries.c.last_at).where(routed, sa.not_(deliveries.c.found))
         timers = sa.select(jobs.c.workspace).where(jobs.c.kind == RESUME).order_by(jobs.c.workspace)
         return AlertsSummary(
-            **{name: backlog.counts[name] for name in ("waiting", "dead", "unsure", "uncertain", "held")},
+            counts={**backlog.counts, "unreadable": tx.scalar(_count(unreadable)) or 0},
             oldest_waiting_at=moment(backlog.oldest_at),
             unclaimed=unclaimed,
             oldest_unclaimed_at=moment(unclaimed_since),
-            unreadable=sum(row.seen for row in recent if row.problem),
             last_delivery_at=moment(tx.scalar(last.order_by(deliveries.c.last_at.desc()).limit(1))),
-            deliveries={row.kind: int(row.seen) for row in recent if row.kind},
             broken_channels={name: why for name, why in broken_channels(tx).items() if name in waiting},
             refusals=backlog.refusals,
             timers=Counter(tx.scalars(timers)),
@@ -267,11 +260,10 @@ class Records(AuditLog, Subscriptions, Timers):
         self, tx: Transaction, workspace: str, since: datetime, until: datetime
     ) -> Mapping[str, int]:
         """Count the deliveries of each kind, from one moment until before another."""
-        early = _deliveries_since(workspace, since.timestamp())
-        came: Counter[str] = Counter()
-        for row in tx.execute(early.where(deliveries.c.received_at < until.timestamp())):
-            came[row.kind] += row.seen
-        return {kind: count for kind, count in came.items() if kind}
+        c = deliveries.c
+        here = _came(workspace, since.timestamp()) & (c.received_at < until.timestamp()) & (c.kind != "")
+        rows = tx.execute(_count(here).add_columns(c.kind).group_by(c.kind))
+        return {kind: count for count, kind in rows}
 
     @reports
     def period(
@@ -280,7 +272,7 @@ class Records(AuditLog, Subscriptions, Timers):
         """The records of a client report from one moment until before another."""
         within = (_c.workspace == workspace) & _between(_c.received_at, since, until)
         paused = sa.select(*OWN).where(within, _c.kind == PAUSED).order_by(_c.received_at)
-        replies = sa.select(sa.func.count()).where(within, _is_interested(workspace))
+        replies = _count(within & _is_interested(workspace))
         touched = within & _is_interested(workspace) & _TOUCHED_AT.is_not(None)
         lost = sa.select(_c.received_at).where(within, _c.undelivered, _c.kind.in_(WRITTEN))
         return PeriodRecords(
@@ -310,16 +302,16 @@ def _between(at: sa.ColumnElement[Any], since: datetime, until: datetime) -> sa.
     return (at >= since.timestamp()) & (at < until.timestamp())
 
 
-def _deliveries_since(workspace: str, since: float) -> sa.Select[Any]:
-    flawed = (deliveries.c.problem != "").label("problem")
-    return (
-        sa.select(deliveries.c.kind, flawed, sa.func.count().label("seen"))
-        .where(deliveries.c.workspace == workspace, deliveries.c.received_at >= since)
-        # What came since was repeated since, if at all: the index by workspace has that time.
-        .where(deliveries.c.last_at >= since)
-        .where(sa.not_(deliveries.c.found), sa.not_(deliveries.c.pending))
-        .group_by(deliveries.c.kind, flawed)
-    )
+def _came(workspace: str, since: float) -> sa.ColumnElement[bool]:
+    """The deliveries of the service that were read, since then."""
+    c = deliveries.c
+    # What came since was repeated since, if at all: the index by workspace has that time.
+    lately = (c.workspace == workspace) & (c.received_at >= since) & (c.last_at >= since)
+    return lately & sa.not_(c.found) & sa.not_(c.pending)
+
+
+def _count(which: sa.ColumnElement[bool]) -> sa.Select[int]:
+    return sa.select(sa.func.count()).where(which)
 
 
 def _sequences_of(workspace: str, domain: str, since: datetime) -> sa.Select[str]:

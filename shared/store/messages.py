@@ -60,11 +60,11 @@ from shared.store.db.schema import alerts, audit, deliveries, literal, posts
 from shared.store.db.schema import jobs as job_rows
 from shared.store.facts import DIGEST, SUBSCRIPTION
 from shared.store.jobs import ASKED_FOR, LOOKUP, ORDINARY, PAINT, POST, RELEASE, REMIND, Job
-from shared.store.post_kinds import ALERT, ANSWER, CURRENT, HISTORY, REPLACED, TURNED, kind_of, names
+from shared.store.post_kinds import ALERT, CURRENT, HISTORY, REPLACED, TURNED, kind_of, names
 from shared.store.slack_limits import UPDATE
 
-INCIDENT = 3
-"""The urgency of a message that is posted separately, before all others, and never shares a message."""
+INCIDENT, AWAITED = 3, 4
+"""The urgency of messages that are posted separately, before all others: of incidents, and before them of answers."""
 BUNDLE = 13
 """Alerts that share one message: as many as fit with the beginning of each reply and two buttons."""
 ALONE = 5
@@ -95,8 +95,6 @@ SAME_TIME_SECONDS = 900.0
 """Posts whose attempts are so many seconds apart share a reading; an old one would make it long for all."""
 SOUGHT_AT_ONCE = 200
 """Posts that one reading looks for."""
-
-
 PAUSE_SECONDS = 5.0
 """The pause until a message that could not be repainted is tried again."""
 LONGEST_SECONDS = 120.0
@@ -488,8 +486,6 @@ class Lookup:
     posts: tuple[Post, ...]
     since: float
     """The time at which the first of the attempts began, or earlier; Unix seconds by the store's clock, which may be wrong."""
-    age: float
-    """Seconds since then."""
     began_at: float
     """The time at which the reading began: what arrives later may be missing in it."""
 
@@ -537,10 +533,7 @@ def _waiting(*which: sa.ColumnElement[bool], by: Sequence[Any], most: int = 1) -
 
 
 _BY_URGENCY = (_c.urgency.desc(), _c.id)
-_ANSWER = (
-    drawable().where(_OF_CHANNEL, is_in(State.READY), _c.kind == literal(ANSWER)).order_by(_c.id).limit(1)
-)
-_INCIDENT = _waiting(_c.urgency >= INCIDENT, by=_BY_URGENCY)
+_URGENT = _waiting(_c.urgency >= INCIDENT, by=_BY_URGENCY)
 _ALERTS = _waiting(_c.kind == literal(ALERT), _c.urgency < INCIDENT, by=_BY_URGENCY, most=BUNDLE)
 # By an expression, for which there is no index: SQLite would take that by urgency, and sort all that waits.
 _REST = _waiting(_c.kind != literal(ALERT), _c.urgency + 0 < INCIDENT, by=(_c.id,))
@@ -731,7 +724,6 @@ class Posting(Repository):
             thread_ts=thread_ts,
             posts=group,
             since=since,
-            age=max(0.0, tx.now - since),
             began_at=tx.now,
         )
 
@@ -788,9 +780,8 @@ def _held(tx: Transaction, job: Job) -> ChannelState | None:
 def _next(tx: Transaction, channel: str, state: ChannelState) -> tuple[Post, ...]:
     """The posts that the channel gets next: what a person waits for, incidents, the rest; in trouble one that tries it."""
     of = {"of": channel}
-    for query in (_ANSWER, _INCIDENT):
-        if first := read_posts(tx, query, of):
-            return first
+    if first := read_posts(tx, _URGENT, of):
+        return first
     alerts, rest = read_posts(tx, _ALERTS, of), read_posts(tx, _REST, of)
     oldest = sorted((*alerts, *rest), key=lambda post: post.id)[:1]
     # However many alerts come, something else, like a reminder, waits only for those that were there before it.

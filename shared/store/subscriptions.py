@@ -125,11 +125,8 @@ def _next(at: str, now: float) -> float:
 
 @frozen
 class DueDigest:
-    """A channel's digest, due at a moment."""
+    """The digest of a job, due at a moment."""
 
-    workspace: str
-    channel: str
-    every: str
     due_at: float
     days: int
     """The number of days that it is about: those since the one before."""
@@ -144,7 +141,6 @@ class Digests(Repository):
 
         The next time is computed at each look: of two days in a year, one has no 02:30, and one has two.
         """
-        every, _, channel = job.key.partition("/")
         rhythm = facts.find(tx, DIGEST, job.key, workspace=job.workspace)
         if rhythm is None:
             jobs.done(tx, job)
@@ -153,21 +149,22 @@ class Digests(Repository):
         due = recurrence.last_before(moment(tx.now))
         at, days = due.timestamp(), recurrence.days_since_last(due)
         if (rhythm.at or 0.0) < at and tx.now - at < LATEST_SECONDS:
-            return DueDigest(workspace=job.workspace, channel=channel, every=every, due_at=at, days=days)
+            return DueDigest(due_at=at, days=days)
         _put_off(tx, job, rhythm.value["at"])
         return None
 
     @writes
     def give(self, tx: Transaction, job: Job, due: DueDigest, note: str) -> bool:
         """Mark it as given and plan its message, together; False when another process has, or it was changed."""
-        rhythm = facts.find(tx, DIGEST, job.key, workspace=due.workspace, locked=True)
+        rhythm = facts.find(tx, DIGEST, job.key, workspace=job.workspace, locked=True)
         if rhythm is None or (rhythm.at or 0.0) >= due.due_at:
             jobs.again(tx, job, after=0.0)
             return False
-        facts.put(tx, DIGEST, job.key, rhythm.value, workspace=due.workspace, at=due.due_at)
-        dedupe = f"digest:{due.workspace}:{due.channel}:{due.every}:{due.due_at:.0f}"
-        planned = PlannedPost(dedupe=dedupe, channel=due.channel, kind="digest", note=note)
-        messages.plan(tx, [(due.workspace, planned)])
+        facts.put(tx, DIGEST, job.key, rhythm.value, workspace=job.workspace, at=due.due_at)
+        every, _, channel = job.key.partition("/")
+        dedupe = f"digest:{job.workspace}:{channel}:{every}:{due.due_at:.0f}"
+        planned = PlannedPost(dedupe=dedupe, channel=channel, kind="digest", note=note)
+        messages.plan(tx, [(job.workspace, planned)])
         _put_off(tx, job, rhythm.value["at"])
         return True
 

@@ -207,8 +207,6 @@ posts = sa.Table(
 index(posts, "waiting", "channel", "state", "-urgency", "id", where=posts.c.state != "sent")
 # The state is among the columns of the next ones, though it is the same in all their rows: without statistics, SQLite
 # takes the index of which a query gives the most columns, and that must not be one of all posts of a channel.
-_IS_ANSWER = (posts.c.kind == "answer") & (posts.c.state == "ready")
-index(posts, "answers", "channel", "state", "kind", "id", where=_IS_ANSWER)
 _IS_ALERT = (posts.c.kind == "alert") & (posts.c.state == "ready")
 index(posts, "alerts", "channel", "state", "kind", "-urgency", "id", where=_IS_ALERT)
 _IS_REST = (posts.c.kind != "alert") & (posts.c.state == "ready")

@@ -79,7 +79,7 @@ async def test_a_card_that_cannot_be_drawn_stops_neither_its_channel_nor_the_rep
     await bot.running.store.outbox.plan("default", broken)
     assert await bot.deliver(interested(1)) == 200
     await bot.until_posted(1)
-    assert (await summary(bot)).dead == 1
+    assert (await summary(bot)).counts["dead"] == 1
 
     def spoil(tx: Transaction) -> None:
         sent = sa.update(schema.posts).where(schema.posts.c.dedupe == "broken")

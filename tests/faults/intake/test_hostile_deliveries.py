@@ -7,6 +7,7 @@ import random
 import string
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
 from itertools import count
 from pathlib import Path
 
@@ -126,7 +127,7 @@ async def test_a_delivery_that_the_database_refuses_is_set_aside_with_its_body(s
     decided = await store.deliveries.route(refused_by_every_engine)
     assert [bool(decision.problem) for _, decision in decided] == [False, True, False]
     assert await store.deliveries.route(refused_by_every_engine) == []
-    assert (await store.records.summary("default")).unreadable == 1
+    assert (await store.records.summary("default")).counts["unreadable"] == 1
     query = sa.select(schema.deliveries.c.body).where(schema.deliveries.c.problem != "")
     kept = await store.database.read(lambda c: c.scalars(query).all())
     assert kept == [interested(2)]
@@ -200,4 +201,6 @@ async def test_a_workspace_in_other_letters_is_the_same_and_an_unknown_one_is_40
             assert list((await bot.posted()).values()) == [1, 1]
             assert await bot.messages(seed.SALES) == []
             assert bot.running is not None
-            assert (await bot.running.store.records.summary("acme")).deliveries == {"reply.interested": 2}
+            span = [moment() + days * timedelta(days=1) for days in (-1, 1)]
+            came = await bot.running.store.records.arrivals("acme", *span)
+            assert came == {"reply.interested": 2}

@@ -58,9 +58,7 @@ async def say(
 def lookup(key: str, *, since: float, thread_ts: str = "") -> Lookup:
     """The search for the message of one post."""
     job, post = cast("Job", None), cast("Post", SimpleNamespace(key=key))
-    return Lookup(
-        job=job, channel=CHANNEL, thread_ts=thread_ts, posts=(post,), since=since, age=0.0, began_at=0.0
-    )
+    return Lookup(job=job, channel=CHANNEL, thread_ts=thread_ts, posts=(post,), since=since, began_at=since)
 
 
 async def find(messenger: MessageSender, key: str, *, since: float, thread_ts: str = "") -> Look:
