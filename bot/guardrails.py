@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date, timedelta
 
 import structlog
@@ -38,7 +38,7 @@ from shared.domain.snapshot import service_day
 from shared.domain.wall_clock import DAY, moment
 from shared.guardrails.activity import HORIZON, Activity, domain_of
 from shared.guardrails.evaluate import CLEAR_SECONDS, Finding, doubt, holding, is_on, spans_of
-from shared.guardrails.rule import EVENT_OF, Action, NamedRule, Rule, Scope, catalog, parse, subject_key
+from shared.guardrails.rule import EVENT_OF, Action, NamedRule, Scope, catalog, parse, subject_key
 from shared.records.audit import Actor, AuditEntry, Before
 from shared.records.guardrails import (
     ALL,
@@ -53,7 +53,7 @@ from shared.records.guardrails import (
 )
 from shared.records.records import UNDER_WAY
 from shared.store import Store
-from shared.store.guardrails import HELD_EVERY, Claim
+from shared.store.guardrails import HELD_EVERY
 from shared.store.jobs import Again, Done, End, Job
 from shared.store.messages import INCIDENT, PlannedPost
 from shared.text.formats import clip, show_number, show_some
@@ -182,33 +182,25 @@ class Guardrails:
     async def _fire(self, workspace: str, named: NamedRule, finding: Finding) -> None:
         """Pause, suggest or notify, as the rule says and as far as it may."""
         rule = named.rule
-        claim = Claim(
-            workspace=workspace,
-            rule=named.name,
-            sentence=str(rule),
-            action=rule.action,
-            subject=finding.subject,
-            label=finding.label,
-            note=finding.note,
-            per_day=rule.per_day,
+        about = RuleFinding(
+            workspace=workspace, rule=named.name, sentence=str(rule), action=rule.action, **asdict(finding)
         )
-        if rule.action is not Action.TELL and _are_paused(await self._sequences_about(claim, rule)):
+        if rule.action is not Action.TELL and _are_paused(await self._sequences_about(about)):
             return  # nothing is left to pause: it fires when one of the sequences is sending again
         if rule.action is Action.ACT:
-            why = await self._not_permitted(workspace, named) or await self.act(claim, rule)
+            why = await self._not_permitted(workspace, named) or await self.act(about)
             if not why:
                 return
-            note = f"{claim.note}. Only a suggestion: {why}"
-            claim = replace(claim, action=Action.SUGGEST, note=note)
+            about = replace(about, action=Action.SUGGEST, note=f"{about.note}. Only a suggestion: {why}")
         else:
-            claim = replace(claim, domain=await self._domain_of(claim, rule))
+            about = replace(about, domain=await self._domain_of(about))
         now = self.store.database.clock()
         key = f"guard:{workspace}:{named.name}:{finding.subject}:{now:.0f}"
-        post = self._post(workspace, key, await self._card(claim))
+        post = self._post(workspace, key, await self._card(about))
         quiet = self._contexts.settings.routes.channel_policy(post.channel).quiet_until(now)
-        post = replace(post, urgency=INCIDENT if claim.domain else post.urgency, held_until=quiet)
-        if not await self.store.incidents.begin(claim, post):
-            log.info("guardrail fired", workspace=workspace, rule=claim.rule, action=str(claim.action))
+        post = replace(post, urgency=INCIDENT if about.domain else post.urgency, held_until=quiet)
+        if not await self.store.incidents.begin(about, post):
+            log.info("guardrail fired", workspace=workspace, rule=named.name, action=str(about.action))
             self._planned()
 
     async def _not_permitted(self, workspace: str, named: NamedRule) -> str:
@@ -225,31 +217,26 @@ class Guardrails:
             return ""
         return f"@{named.added_name}, who added the rule, no longer has permission to pause sequences"
 
-    async def _domain_of(self, claim: Claim, rule: Rule) -> str:
+    async def _domain_of(self, about: RuleFinding) -> str:
         """The domain whose trouble the finding is, which is told once; empty: the finding is told by itself."""
+        rule = parse(about.sentence)
         kind = EVENT_OF.get(rule.condition.metric)
         if rule.scope is Scope.DOMAIN:
-            return claim.subject
+            return about.subject
         if rule.scope is Scope.INBOX:
-            return domain_of(claim.subject)
+            return domain_of(about.subject)
         if rule.scope is not Scope.SEQUENCE or kind not in TROUBLES:
             return ""
         since = self.store.database.clock() - rule.condition.window.total_seconds()
-        senders = await self.store.guardrails.senders(claim.workspace, since, [kind])
+        senders = await self.store.guardrails.senders(about.workspace, since, [kind])
         # The one from which at least half of the sequence's came.
-        mine = {domain: count for (name, domain), count in senders.items() if name == claim.subject}
+        mine = {domain: count for (name, domain), count in senders.items() if name == about.subject}
         most = max(mine, key=mine.__getitem__, default="")
         return most if mine.get(most, 0) * 2 >= sum(mine.values()) else ""
 
     async def _card(self, about: RuleFinding) -> Card:
         """The card of a finding, as things stand now."""
-        rule = parse(about.sentence)
-        own = await self._sequences_about(about, rule)
-        named = own[0].id if len(own) == 1 else about.label
-        domain = f"{DOMAIN}{about.label.casefold()}"
-        target = {Scope.WORKSPACE: ALL_SEQUENCES, Scope.DOMAIN: domain}.get(rule.scope, named)
-        offers = rule.action is not Action.TELL or rule.scope is Scope.DOMAIN
-        return finding_card(about, rule, target=target, is_paused=offers and _are_paused(own))
+        return finding_card(about, await self._sequences_about(about))
 
     async def _settle(self, workspace: str, held: Collection[tuple[str, str]]) -> None:
         """Note what still holds, have each message say how its findings are now, and end what is over."""
@@ -333,13 +320,14 @@ class Guardrails:
     # -- pauses
 
     async def _sequences_about(
-        self, about: RuleFinding, rule: Rule, listed: Sequence[Campaign] | None = None
+        self, about: RuleFinding, listed: Sequence[Campaign] | None = None
     ) -> Sequence[Campaign]:
         """The sequences that a finding is about, of those listed or last read; of a domain those with most events first."""
         sequences = self.accounts[about.workspace].sequences if listed is None else listed
-        if rule.scope is Scope.SEQUENCE:
+        scope = parse(about.sentence).scope
+        if scope is Scope.SEQUENCE:
             return [one for one in sequences if subject_key(one.label) == about.subject]
-        if rule.scope is not Scope.DOMAIN:
+        if scope is not Scope.DOMAIN:
             return sequences
         # The service does not tell who sends from a domain: those are, whose deliveries named it.
         since = self.store.database.clock() - HORIZON
@@ -348,18 +336,19 @@ class Guardrails:
         named = [one for one in sequences if subject_key(one.label) in counts]
         return sorted(named, key=lambda one: -counts[subject_key(one.label)])
 
-    async def act(self, claim: Claim, rule: Rule) -> str:
-        """Decide to pause the claim's sequences; returns the reason if a suggestion is due instead."""
+    async def act(self, finding: RuleFinding) -> str:
+        """Decide to pause the finding's sequences; returns the reason if a suggestion is due instead."""
+        rule, workspace = parse(finding.sentence), finding.workspace
         listed: Sequence[Campaign] = ()
         why = "an empty list of sequences"  # one isn't a fact
         try:
-            listed = await self._context(claim).client.list_sequences()
+            listed = await self._contexts.clients[workspace].list_sequences()
         except OutreachError as error:
             why = type(error).__name__
         if not listed:
-            log.warning("nothing paused", workspace=claim.workspace, error=why)
+            log.warning("nothing paused", workspace=workspace, error=why)
             return ""  # nothing was decided: the next check tries again
-        about = await self._sequences_about(claim, rule, listed)
+        about = await self._sequences_about(finding, listed)
         active = [one for one in about if one.status == "active" and not rule.excepts(one.label)]
         if rule.scope is Scope.SEQUENCE and len(active) > 1:
             return "several active sequences share this name"
@@ -367,17 +356,19 @@ class Guardrails:
             which = "has this name" if rule.scope is Scope.SEQUENCE else "is known to send from there"
             return f"no active sequence {which}"
         now, most = self.store.database.clock(), rule.at_once or len(active)
-        claim = replace(
-            claim,
+        finding = replace(
+            finding,
             sequences=tuple(one.id for one in active[:most]),
             resumes_at=now + rule.duration.total_seconds() if rule.duration else None,
-            at_once=rule.at_once,
-            left=tuple(one.label for one in active[most:]),
-            paused_now=frozenset(one.id for one in listed if one.status == "paused"),
         )
-        if refusal := await self.store.incidents.begin(claim):
+        refusal = await self.store.incidents.begin(
+            finding,
+            left=[one.label for one in active[most:]],
+            paused_now={one.id for one in listed if one.status == "paused"},
+        )
+        if refusal:
             return _LIMITS.get(refusal, "").format(rule=rule)
-        log.info("guardrail acts", workspace=claim.workspace, rule=claim.rule, sequences=claim.sequences)
+        log.info("guardrail acts", workspace=workspace, rule=finding.rule, sequences=finding.sequences)
         self._planned()
         return ""
 
@@ -407,7 +398,9 @@ class Guardrails:
 
     async def _pause_all(self, progress: Progress) -> None:
         """Pause each that is active. One that is paused is the rule's only if the rule asked for it before."""
-        incident, context = progress.incident, self._context(progress.incident)
+        incident = progress.incident
+        actor = replace(actor_of(incident), channel=self._place(incident.workspace))
+        context = self._contexts.at(incident.workspace, actor)
         revisions = await read_revisions(context)
         listed = {one.id: one for one in await context.client.list_sequences()}
         changes = await self.store.records.last_changes(incident.workspace, incident.sequences)
@@ -433,8 +426,8 @@ class Guardrails:
 
     async def _pause(self, progress: Progress, target: Target, context: CommandContext) -> None:
         """Pause one, after it was written down that this is asked of the service: a process may die in between."""
-        before, incident = progress.asked, progress.incident
-        if not await self.store.incidents.asking(progress.job, incident, [*before, target.id]):
+        incident, asked = progress.incident, [*progress.asked, target.id]
+        if not await self.store.incidents.asking(progress.job, incident, asked):
             progress.why = TURNED_OFF
             return
         end, reason = moment(incident.resumes_at), f"guardrail {incident.rule}"
@@ -443,12 +436,12 @@ class Guardrails:
             done = await change_status(target, act, context)
         except OutreachError as error:  # the others are still paused
             if not isinstance(error, (Refused, RateLimited, Unreachable, Busy)):  # it may be paused by us
-                progress.asked = [*before, target.id]
+                progress.asked = asked
             if not isinstance(error, NotFound):
                 progress.failed[target.label] = error
             return
         if done.before:  # else someone else has paused it
-            progress.asked = [*before, target.id]
+            progress.asked = asked
             progress.paused[target.id] = done.before
 
     async def _finish(self, progress: Progress) -> None:
@@ -476,10 +469,6 @@ class Guardrails:
         post = self._post(incident.workspace, f"guard:{incident.id}", card)
         if await self.store.incidents.finish(progress.job, incident, entry, post):
             self._planned()
-
-    def _context(self, about: RuleFinding) -> CommandContext:
-        actor = replace(actor_of(about), channel=self._place(about.workspace))
-        return self._contexts.at(about.workspace, actor)
 
     def _place(self, workspace: str) -> str:
         """The channel for the message; empty if there is none."""
@@ -602,19 +591,24 @@ def paused_card(
     )
 
 
-def finding_card(about: RuleFinding, rule: Rule, *, target: str = "", is_paused: bool = False) -> Card:
-    """The card of a rule that suggests a pause or notifies; `target` is what its button pauses.
+def finding_card(about: RuleFinding, sequences: Sequence[Campaign]) -> Card:
+    """The card of a rule that suggests a pause or notifies, as the sequences stand that it is about.
 
     It offers no pause while everything is paused.
     """
-    what = "all sequences" if rule.scope is Scope.WORKSPACE else f"{rule.scope} {clip(about.label)}"
-    if is_paused:
-        return _card(about, f"fired: {what} {'are' if rule.scope is Scope.WORKSPACE else 'is'} paused")
+    rule = parse(about.sentence)
+    is_whole = rule.scope is Scope.WORKSPACE
+    what = "all sequences" if is_whole else f"{rule.scope} {clip(about.label)}"
     title, end = f"suggests pausing {what}", PauseEnd(duration=rule.duration)
     if rule.action is Action.TELL:
         title, end = f"fired for {what}", PauseEnd()
         if rule.scope is not Scope.DOMAIN:
             return _card(about, title)
+    if _are_paused(sequences):
+        return _card(about, f"fired: {what} {'are' if is_whole else 'is'} paused")
+    named = sequences[0].id if len(sequences) == 1 else about.label
+    domain = f"{DOMAIN}{about.label.casefold()}"
+    target = {Scope.WORKSPACE: ALL_SEQUENCES, Scope.DOMAIN: domain}.get(rule.scope, named)
     pause = Pause(target=(target,), end=end, reason=f"guardrail {about.rule}")
     return _card(about, title, button=Button(f"Pause {rule.scope}", pause, tone=Tone.BAD))
 

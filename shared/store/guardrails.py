@@ -17,9 +17,8 @@ import sqlalchemy as sa
 
 from shared.domain.event_kinds import PAUSED
 from shared.domain.wall_clock import DAY, HOUR
-from shared.frozen import frozen
 from shared.guardrails.activity import HORIZON, domain_of
-from shared.guardrails.rule import EVENT_OF, subject_key
+from shared.guardrails.rule import EVENT_OF, parse, subject_key
 from shared.records.audit import AuditEntry
 from shared.records.guardrails import (
     ALL,
@@ -272,47 +271,42 @@ def _sample(**kept: Any) -> CountSample:
     return CountSample(**values)
 
 
-@frozen
-class Claim(RuleFinding):
-    """An act that a rule wants to do about one subject."""
-
-    per_day: int = 0
-    at_once: int = 0
-    """0: it pauses nothing."""
-    left: tuple[str, ...] = ()
-    """The names of those that the rule's limit leaves."""
-    paused_now: frozenset[str] = frozenset()
-    """The sequences that are paused at this moment, by whomever."""
-
-
 class Incidents(Repository):
     """The incidents, and who works on them."""
 
     @writes
-    def begin(self, tx: Transaction, claim: Claim, post: PlannedPost | None = None) -> str:
+    def begin(
+        self,
+        tx: Transaction,
+        finding: RuleFinding,
+        post: PlannedPost | None = None,
+        *,
+        left: Sequence[str] = (),
+        paused_now: Collection[str] = (),
+    ) -> str:
         """Begin an incident; returns why nothing begins: `known`, `off`, `per day` or `at once`; empty where it did.
 
         `post` tells it at once, without an act. Where its domain's trouble is told already, nothing new is
-        posted: the card of its pause shows it, or the message about it when it is drawn again.
+        posted: the card of its pause shows it, or the message about it when it is drawn again. Of an act,
+        `left` are the names that the rule's limit leaves, and `paused_now` the sequences that are paused, by whomever.
         """
         # Two who evaluate a workspace begin one after the other: limits hold, and one trouble of a domain is told once.
-        jobs.find(tx, EVALUATE, claim.workspace, "", locked=True)
-        if refusal := _refusal(tx, claim):
+        jobs.find(tx, EVALUATE, finding.workspace, "", locked=True)
+        if refusal := _refusal(tx, finding, paused_now):
             return refusal
         told = post.dedupe if post else ""
-        if post and claim.domain:
-            post, told = _placed(tx, claim, post)
-        values = {field.name: getattr(claim, field.name) for field in fields(RuleFinding)}
-        values |= {"sequences": json.dumps([*claim.sequences]), "state": "done" if post else "decided"}
+        if post and finding.domain:
+            post, told = _placed(tx, finding, post)
+        values = {**asdict(finding), "sequences": json.dumps([*finding.sequences])}
+        values["state"] = "done" if post else "decided"
         new = tx.insert(incidents).values(**values, began_at=tx.now, held_at=tx.now, told=told)
         row = tx.execute(new.on_conflict_do_nothing().returning(incidents.c.id)).one_or_none()
         if row is None:
             return "known"
         if not post:
-            left = {"left": [*claim.left]}
-            jobs.put(tx, ACT, str(row.id), workspace=claim.workspace, payload=left)
-        if post and post.channel:
-            messages.plan(tx, [(claim.workspace, post)])
+            jobs.put(tx, ACT, str(row.id), workspace=finding.workspace, payload={"left": [*left]})
+        elif post.channel:
+            messages.plan(tx, [(finding.workspace, post)])
         return ""
 
     @reads
@@ -386,18 +380,18 @@ class Incidents(Repository):
 _IS_OPEN = incidents.c.ended_at.is_(None)
 
 
-def _placed(tx: Transaction, claim: Claim, post: PlannedPost) -> tuple[PlannedPost, str]:
+def _placed(tx: Transaction, finding: RuleFinding, post: PlannedPost) -> tuple[PlannedPost, str]:
     """The message as it is to be planned, and the dedupe of the one that tells of the domain's trouble.
 
     It has no channel where nothing is to be posted.
     """
-    card = open_card(tx, claim.workspace, claim.domain)
+    card = open_card(tx, finding.workspace, finding.domain)
     if card and card.kind == PAUSED:
         return replace(post, channel=""), ""
     if card:  # its DNS is broken: what else is found goes to the thread of that card
         return replace(post, alert_id=card.id), ""
     c = incidents.c
-    of_domain = (c.workspace == claim.workspace) & (c.domain == claim.domain) & _IS_OPEN & (c.told != "")
+    of_domain = (c.workspace == finding.workspace) & (c.domain == finding.domain) & _IS_OPEN & (c.told != "")
     told = tx.scalar(sa.select(c.told).where(of_domain).order_by(c.id).limit(1))
     return (replace(post, channel=""), told) if told else (post, post.dedupe)
 
@@ -425,25 +419,25 @@ def _is_off(tx: Transaction, workspace: str, rule: str) -> bool:
     return any(switch and (switch.at is None or switch.at > tx.now) for switch in switches)
 
 
-def _refusal(tx: Transaction, claim: Claim) -> str:
+def _refusal(tx: Transaction, finding: RuleFinding, paused_now: Collection[str]) -> str:
     """The reason why nothing may begin, as the database stands now; empty where it may."""
-    c = incidents.c
-    of_rule = (c.workspace == claim.workspace) & (c.rule == claim.rule)
-    if tx.has(of_rule & (c.subject == claim.subject) & _IS_OPEN):
+    c, rule = incidents.c, parse(finding.sentence)
+    of_rule = (c.workspace == finding.workspace) & (c.rule == finding.rule)
+    if tx.has(of_rule & (c.subject == finding.subject) & _IS_OPEN):
         return "known"
-    if _is_off(tx, claim.workspace, claim.rule):
+    if _is_off(tx, finding.workspace, finding.rule):
         return "off"
-    lately = of_rule & (c.action == claim.action) & (c.began_at >= tx.now - LOOK_BACK_SECONDS)
+    lately = of_rule & (c.action == finding.action) & (c.began_at >= tx.now - LOOK_BACK_SECONDS)
     recent = tx.execute(sa.select(c.began_at, c.sequences, c.state).where(lately)).all()
-    if claim.per_day and sum(row.began_at >= tx.now - DAY for row in recent) >= claim.per_day:
+    if rule.per_day and sum(row.began_at >= tx.now - DAY for row in recent) >= rule.per_day:
         return "per day"
-    if claim.at_once:
+    if finding.sequences and rule.at_once:
         paused = {
             name
             for row in recent
             for name in json.loads(row.sequences)
-            if row.state == "decided" or (row.state == "done" and name in claim.paused_now)
+            if row.state == "decided" or (row.state == "done" and name in paused_now)
         }
-        if len(paused | {*claim.sequences}) > claim.at_once:
+        if len(paused | {*finding.sequences}) > rule.at_once:
             return "at once"
     return ""

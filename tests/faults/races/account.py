@@ -23,10 +23,10 @@ from shared.commands.undo import UndoChange
 from shared.domain.card import Card
 from shared.guardrails import rule as rules
 from shared.records.audit import Actor
+from shared.records.guardrails import RuleFinding
 from shared.records.records import Timer
 from shared.store import Store, open_store
 from shared.store.db.schema import jobs
-from shared.store.guardrails import Claim
 from shared.store.jobs import LATE, LOOKUP, PAINT, POST
 from tests.kit.due import core_of, settle
 from tests.kit.manual_clock import CHANNEL, ManualClock
@@ -88,7 +88,7 @@ class Process:
 
     async def guard(self) -> None:
         """Have a guardrail's rule fire, which pauses the workspace for four hours."""
-        claim = Claim(
+        finding = RuleFinding(
             workspace="default",
             rule="rule",
             sentence=str(RULE),
@@ -97,7 +97,7 @@ class Process:
             label="all",
             note="",
         )
-        await self.acts.act(claim, RULE)
+        await self.acts.act(finding)
         await self.fire()
 
     async def look_late(self) -> None:

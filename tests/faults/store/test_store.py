@@ -17,13 +17,13 @@ from alembic.script import ScriptDirectory
 from bot.delivery import Routes
 from shared.domain.reply_states import AFTER, State
 from shared.records.audit import Actor
+from shared.records.guardrails import RuleFinding
 from shared.records.records import Timer
 from shared.store import Store, erasure, jobs, open_store
 from shared.store.db import migrate, schema
 from shared.store.db.engine import SteadyClock
 from shared.store.db.migrate import UnusableSchema
 from shared.store.deliveries import Arrival, PendingDelivery
-from shared.store.guardrails import Claim
 from shared.store.jobs import DIGEST, EVALUATE
 from shared.store.messages import Sent
 from tests.kit.bot import interested
@@ -164,18 +164,16 @@ async def test_a_database_that_a_newer_version_upgraded_is_refused_by_name(
 SUBJECTS = ("q3 founders", "q3 ctos")
 
 
-def claim_of(subject: str) -> Claim:
-    return Claim(
+def finding_of(subject: str) -> RuleFinding:
+    return RuleFinding(
         workspace="default",
         rule="bounces",
-        sentence="pause sequence when bounces > 3%",
+        sentence="pause sequence when bounces > 3% in 24h, at most 1 a day, at most 1 sequence at once",
         action="pause",
         subject=subject,
         label=subject,
         note="5%",
         sequences=(subject,),
-        per_day=1,
-        at_once=1,
     )
 
 
@@ -185,7 +183,7 @@ async def test_a_rules_limits_hold_with_two_evaluators(url: sa.URL, clock: Manua
         # Two evaluators may decide at one moment: only the transaction that begins an incident can count.
         begun = await asyncio.gather(
             *(
-                store.incidents.begin(claim_of(subject))
+                store.incidents.begin(finding_of(subject))
                 for store, subject in zip((one, other), SUBJECTS, strict=True)
             )
         )

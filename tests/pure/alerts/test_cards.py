@@ -28,6 +28,7 @@ from shared import commands
 from shared.api.errors import NotFound, Unauthorized
 from shared.api.events import Event, EventLead
 from shared.api.models import Inbox
+from shared.api.models import Sequence as Campaign
 from shared.commands.errors import error_card
 from shared.commands.pause import Pause
 from shared.commands.undo import UndoChange
@@ -44,7 +45,6 @@ from shared.domain_health.report import (
     Value,
     encode,
 )  # fmt: skip
-from shared.guardrails import rule as rules
 from shared.records.audit import Actor, AuditEntry, Before, Now
 from shared.records.guardrails import Incident
 from shared.store.alerts import Due
@@ -306,18 +306,14 @@ OTHERS: dict[str, Callable[[], Message]] = {
         _card(INCIDENT, "did not pause", "The service did not confirm the pause.", failure=True)
     ),
     "guardrail, suggests": lambda: card_blocks.render(
-        finding_card(INCIDENT, rules.parse(RULE), target="sq_1")
+        finding_card(INCIDENT, [Campaign(id="sq_1", status="active")])
     ),
     "guardrail, tells": lambda: card_blocks.render(
-        finding_card(
-            replace(INCIDENT, sentence=TELLS, label="mail.example"),
-            rules.parse(TELLS),
-            target="domain:mail.example",
-        )
+        finding_card(replace(INCIDENT, sentence=TELLS, label="mail.example"), ())
     ),
     "guardrail, over": lambda: card_blocks.render(over_card(INCIDENT)),
     "guardrail, fired on what is paused": lambda: card_blocks.render(
-        finding_card(INCIDENT, rules.parse(RULE), target="sq_1", is_paused=True)
+        finding_card(INCIDENT, [Campaign(id="sq_1", status="paused")])
     ),
     "guardrail, several of a domain": lambda: card_blocks.render(
         together_card(
