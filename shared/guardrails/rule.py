@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from shared.domain.wall_clock import QuietHours, find_zone, parse_time
@@ -246,19 +246,18 @@ _SYNONYMS = {
 _PLAIN = dict.fromkeys(_FILLERS.split(), "") | {
     word: plain for plain, words in _SYNONYMS.items() for word in words.split()
 }
-_QUOTED = re.compile(rf"[{QUOTES}]((?:\\.|[^\\{QUOTES}])*)[{QUOTES}]", re.DOTALL)
+# Patterns are compiled where a sentence is first read: `outreach --help` reads none.
+_QUOTED = rf"(?s)[{QUOTES}]((?:\\.|[^\\{QUOTES}])*)[{QUOTES}]"
 _LENGTH = r"[0-9]{1,6} ?(?:min|minute|hour|day|week|[mhdw])s?\b"
 _COUNT = "0*[1-9][0-9]{0,6}"
-_HEAD = re.compile(
+_HEAD = (
     rf"(?P<verb>{'|'.join(VERBS)}) (?:(?P<scope>{'|'.join(Scope)})(?:e?s)?(?: (?P<only>\0[0-9]+|(?!for |when )[^ \0]+))? )?"
-    rf"(?:for (?P<duration>{_LENGTH}) )?when ",
-    re.IGNORECASE,
+    rf"(?:for (?P<duration>{_LENGTH}) )?when "
 )
-_LIMIT = re.compile(
+_LIMIT = (
     rf"for (?P<duration>{_LENGTH})|most (?P<per_day>{_COUNT}) day|most (?P<at_once>{_COUNT}) sequences?(?: once)?"
     r"|except(?P<except_names>(?: \0[0-9]+)+)"
-    r"|except (?P<except_hours>[^ -]+-[^ -]+(?: (?!except |most |for )\S+)?)",
-    re.IGNORECASE,
+    r"|except (?P<except_hours>[^ -]+-[^ -]+(?: (?!except |most |for )\S+)?)"
 )
 
 
@@ -267,8 +266,10 @@ def _in_plain_words(text: str) -> str:
     return " ".join(filter(None, (_PLAIN.get(word.lower(), word.replace(" ", "")) for word in words)))
 
 
-def _form(metrics: Iterable[Metric], sentence: str) -> re.Pattern[str]:
+@cache
+def _form(test: Comparison) -> str:
     """What a condition of this form looks like in plain words."""
+    metrics, sentence = _FORMS[test]
     groups = {
         "metric": f"(?P<metric>{'|'.join(metrics)})",
         "limit": r"(?P<limit>[0-9]{1,7}(?:\.[0-9]{1,4})?)",
@@ -277,10 +278,7 @@ def _form(metrics: Iterable[Metric], sentence: str) -> re.Pattern[str]:
     }
     # Without its number of sends a rate is of the usual one.
     plain = _in_plain_words(sentence).replace("% {sends} sends", "%(?: {sends} sends)?")
-    return re.compile(plain.format(**groups) + r"(?!\S)", re.IGNORECASE)
-
-
-_CONDITIONS = {test: _form(*form) for test, form in _FORMS.items()}
+    return plain.format(**groups) + r"(?!\S)"
 
 
 class _Sentence:
@@ -288,7 +286,7 @@ class _Sentence:
 
     def __init__(self, text: str) -> None:
         self._names: list[str] = []
-        self._left = _in_plain_words(_QUOTED.sub(self._put_aside, visible(text)))
+        self._left = _in_plain_words(re.sub(_QUOTED, self._put_aside, visible(text)))
 
     def _put_aside(self, found: re.Match[str]) -> str:
         self._names.append(re.sub(r"\\(.)", r"\1", found[1], flags=re.DOTALL))
@@ -297,9 +295,9 @@ class _Sentence:
     def _named(self, mark: str) -> str:
         return self._names[int(mark[1:])] if mark.startswith("\0") else mark
 
-    def _take(self, pattern: re.Pattern[str]) -> dict[str, str]:
+    def _take(self, pattern: str) -> dict[str, str]:
         """The parts that the next words say; empty, and nothing taken, where these are others."""
-        found = pattern.match(self._left)
+        found = re.match(pattern, self._left, re.IGNORECASE)
         if not found:
             return {}
         self._left = self._left[found.end() :].lstrip()
@@ -341,7 +339,7 @@ class _Sentence:
         )
 
     def _condition(self) -> Condition:
-        fitting = ((test, found) for test, form in _CONDITIONS.items() if (found := self._take(form)))
+        fitting = ((test, found) for test in Comparison if (found := self._take(_form(test))))
         test, found = next(fitting, None) or self._fail()
         return Condition(
             metric=Metric(found["metric"].lower()),

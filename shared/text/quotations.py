@@ -10,22 +10,22 @@ from __future__ import annotations
 import re
 
 _WROTE = "wrote|schrieb[^\n]{0,120}|a écrit|escribió|ha scritto|escreveu|schreef[^\n]{0,120}"
-_FOLD = re.compile(
-    r"^(?:"
+# Compiled where the first reply is read: `outreach --help` reads none.
+_FOLD = (
+    r"(?mi)^(?:"
     rf"(?:On|Am|Le|El|Il|Em|Op)\b[^\n]{{4,200}}(?:\n[^\n]{{0,80}})?\b(?:{_WROTE})[ \u00a0]?:?[ \t]*$"
     r"|-{2,}[ ]?(?:Original Message|Forwarded message|Ursprüngliche Nachricht|Message d'origine)[ ]?-{2,}[ \t]*$"
     r"|(?:From|Von|De|Da):[^\n]{1,300}\n(?:Sent|Date|Gesendet|Envoyé|Enviado|Inviato|To|An|À):"
     r"|-- ?$"
     r"|(?:Sent from my|Get Outlook for|Gesendet von meinem|Envoyé de mon|Enviado desde mi)\b[^\n]{0,60}$"
-    r")",
-    re.MULTILINE | re.IGNORECASE,
+    r")"
 )
 
 
 def without_quotation(reply: str) -> str:
     """The part of a reply above the mail it quotes and above its signature; never empty where the reply is not."""
     text = reply.strip()
-    found = _FOLD.search(text)
+    found = re.search(_FOLD, text)
     if found and not _answers_between(text[found.start() :]):
         return text[: found.start()].rstrip() or text
     return _without_quoted_end(text) or text
