@@ -13,43 +13,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
-from pydantic import PlainSerializer, PlainValidator, TypeAdapter
+from pydantic import TypeAdapter
 
-from shared.commands import COMMANDS, Invocation, invocation, parse
+from shared.commands import COMMANDS, invocation
 from shared.commands.base import Act, Arguments
 from shared.commands.undo import UndoChange
 from shared.domain.card import Action, Button, Card, Column, Fact, Row, Table, Tone, Typed
-from shared.domain.reply_states import ACK
 from shared.frozen import frozen
 from shared.text.formats import show_number
 from shared.text.sanitize import visible, visible_lines
 
 ALERT, QUESTION = "al_", "q_"
 """Begin the ids of alerts and of questions."""
-CLAIMING = frozenset(
-    {
-        *("mail", "claim", "assign", "takeover", "release", "snooze", "wake", "remind"),
-        *("done", "dismiss", "reopen"),
-    }
-)
-"""The acts on replies; `mail` is `Claim & reply`."""
 ASSIGN = "assign"
 LEAD, DETAILS = "lead", "details"
 LOOKS = frozenset({LEAD, DETAILS})
 """Read-only: the alert's lead, and everything about its reply."""
-
-
-def _nested(given: Any) -> Any:
-    return given if given is None or isinstance(given, Invocation) else read_value(json.dumps(given))
-
-
-Nested = Annotated[
-    Invocation,
-    PlainSerializer(lambda one: json.loads(write_value(one.arguments, workspace=one.workspace or ""))),
-    PlainValidator(_nested),
-]
 
 
 @frozen
@@ -57,20 +38,28 @@ class OnAlert:
     """Claims, snoozes or closes an alert, acknowledges it, or shows its lead or reply."""
 
     verb: str
-    alert: str
+    alert: str = ""
+    """Its id; empty: it is the reply of a lead that is named, or of which the line doesn't speak."""
+    name: str = ""
+    workspace: str | None = None
+    """Where a lead of this name is."""
     detail: str = ""
     """The end of a snooze, or the reason for which a reply is closed."""
     person: str = ""
     """To whom it is assigned: the id of a user, or `@name` as it was typed; empty: it is asked for."""
     instead_of: str = ""
     """The owner when the person was asked: it isn't taken from anybody else."""
-    then: Nested | None = None
-    """The command that runs afterwards."""
+    then: str = ""
+    """The line that runs afterwards."""
 
     @property
     def line(self) -> str:
         person = self.person if self.person.startswith("@") else self.person and f"<@{self.person}>"
-        return " ".join(filter(None, (self.verb, self.alert, self.detail, person)))
+        return " ".join(filter(None, (self.verb, self.alert or self.name, self.detail, person)))
+
+    def of(self, alert: str) -> OnAlert:
+        """The act on the alert that was meant."""
+        return replace(self, alert=alert, name="", workspace=None)
 
 
 @frozen
@@ -125,32 +114,6 @@ class ShowSample:
     line: str = "help"
 
 
-def read_line(line: str) -> Action:
-    """The action of a typed line. Raises `UsageError`."""
-    line = line.strip()
-    verb, _, rest = line.partition(" ")
-    if verb in {*CLAIMING, *LOOKS, ACK} and rest.startswith(ALERT):
-        return _on_alert(verb, rest)
-    if verb == "yes" and rest.startswith(QUESTION):
-        nonce, _, choice = rest.partition(" ")
-        return Confirm(nonce=nonce, choice=int(choice) if choice.isdigit() else 0)
-    return Cancel() if line == "no" else parse(line)
-
-
-def _on_alert(verb: str, rest: str) -> OnAlert:
-    alert, _, detail = rest.partition(" ")
-    if verb == ASSIGN:
-        return OnAlert(verb=verb, alert=alert, person=read_person(detail.strip().removeprefix("to ")))
-    return OnAlert(verb=verb, alert=alert, detail=detail.strip())
-
-
-def read_person(text: str) -> str:
-    """The id of a mention, `<@U1>`; else the name that was typed, as `@ann`; empty where there is none."""
-    mention = re.fullmatch(r"<@([UW][A-Z0-9]+)>", text.strip())
-    name = text.strip().lstrip("@").strip()
-    return mention[1] if mention else name and f"@{name}"
-
-
 def is_user(name: str) -> bool:
     """True if it is the id of a person, whom a message can mention."""
     return name.startswith(("U", "W"))
@@ -187,9 +150,7 @@ def write_value(action: Action, *, workspace: str = "") -> str:
 
 
 def read_value(value: str) -> Action:
-    """The action of a button; a command comes as an `Invocation`. Raises `UsageError` for a line that means nothing."""
-    if not value.startswith("["):
-        return read_line(value)
+    """The action of a button; a command comes as an `Invocation`, and what this version doesn't know as a line."""
     try:
         name, data, *workspace = json.loads(value)
         kind: Any = _KINDS[name] if name in _KINDS else COMMANDS[name]
@@ -206,7 +167,7 @@ def read_value(value: str) -> Action:
 
 def line_of(value: str) -> str:
     """The line that a person may type instead of a button with this value."""
-    return read_value(value).line if value.startswith("[") else value
+    return read_value(value).line
 
 
 def change_of(action: Action | None) -> int:
@@ -275,9 +236,12 @@ class Message:
 # -- whole messages
 
 
-def render(card: Card) -> Message:
-    """The Card as a message; if it is too long, the quote and the table are cut first, with a note."""
-    return Message(text=fallback(card), blocks=_fitting_blocks(card))
+def render(card: Card, items: Sequence[Card] = ()) -> Message:
+    """The Card as a message, and a paragraph with buttons for each of the items, as many as fit.
+
+    If it is too long, the quote and the table are cut first, with a note.
+    """
+    return Message(text=fallback(card), blocks=_with_items(_fitting_blocks(card), items))
 
 
 def _fitting_blocks(card: Card, *, in_view: bool = False) -> list[Block]:
@@ -419,11 +383,6 @@ def render_list(title: str, cards: Sequence[Card]) -> Message:
     return Message(text=escape(cut(visible(text), FALLBACK)), blocks=_sized(draw, ITEM_SIZES))
 
 
-def render_with(card: Card, items: Sequence[Card]) -> Message:
-    """The Card, and a paragraph with buttons for each of the items, as many as fit."""
-    return Message(text=fallback(card), blocks=_with_items(_fitting_blocks(card), items))
-
-
 def _sized(draw: Callable[[T], list[Block]], sizes: Sequence[T]) -> list[Block]:
     """The blocks in the largest size that fits, or else the smallest."""
     blocks: list[Block] = []
@@ -439,6 +398,8 @@ def _fit(blocks: Sequence[Block]) -> bool:
 
 
 def _with_items(blocks: list[Block], items: Sequence[Card]) -> list[Block]:
+    if not items:
+        return blocks
     # Texts get shorter before an item is left out: the next page begins after the last that belongs on this one.
     drawn = _sized(lambda sizes: [*blocks, *_entries(items, sizes)], ITEM_SIZES)
     count = len(items)

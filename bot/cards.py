@@ -37,7 +37,7 @@ from bot.blockkit import (
 )
 from shared.api.events import Event
 from shared.api.models import Inbox
-from shared.commands import Invocation, UsageError
+from shared.commands import Invocation
 from shared.commands.base import DOMAIN
 from shared.commands.inboxes import Domain, Inboxes
 from shared.commands.leads import Remove
@@ -693,13 +693,10 @@ def payload(posts: Sequence[Post]) -> dict[str, Any]:
 
 
 def _read_action(stored: dict[str, Any] | None) -> Action | None:
-    """The action of a button; one whose line no longer means anything still shows it."""
+    """The action of a button."""
     if stored is None:
         return None
-    try:
-        action = read_value(stored["line"])
-    except UsageError:
-        return Typed(stored["line"])
+    action = read_value(stored["line"])
     if isinstance(action, Perform):
         return action.act
     return action.arguments if isinstance(action, Invocation) else action

@@ -98,7 +98,6 @@ class WorkspaceCache:
     def __init__(self, contexts: CommandContexts) -> None:
         self._clients = contexts.clients
         self._cached: dict[tuple[str, str], tuple[float, Any]] = {}
-        self.forget = self._cached.clear
 
     async def read(self, method: Literal["list_sequences", "list_inboxes"], workspace: str) -> Any:
         """Raises `OutreachError`, and `TimeoutError` after `TIMEOUT_SECONDS`."""

@@ -18,9 +18,9 @@ import structlog
 from bot.blockkit import (
     ALERT,
     ASSIGN,
-    CLAIMING,
     LEAD,
     LOOKS,
+    QUESTION,
     Cancel,
     Confirm,
     OnAlert,
@@ -28,8 +28,6 @@ from bot.blockkit import (
     Perform,
     ShowSample,
     is_user,
-    read_line,
-    read_person,
 )
 from bot.cards import (
     LABELS,
@@ -167,7 +165,7 @@ class AlertActions:
             instead_of=asked.instead_of if of_colleague else alert.claimed_by,
             person=owner,
             trace=trace if is_told else None,
-            line=replace(asked, verb=verb, then=None, instead_of="", person=whom and f"@{whom}").line,
+            line=replace(asked, verb=verb, person=whom and f"@{whom}").line,
             about=lead_of(alert),
         )
         if change is None:
@@ -346,7 +344,6 @@ PHRASES = {how.words: verb for verb, how in HOW.items()} | {
     "view lead": "lead",
 }
 """People write these words for acts that have other names."""
-VERBS = CLAIMING - {"mail"}
 OWN_FIRST = frozenset({"done", "release", "remind", "dismiss", "snooze"})
 """Acts that mean the person's own claim before a colleague's or an unclaimed reply of the same name."""
 NEARLY = 0.75
@@ -363,23 +360,6 @@ _WITHOUT_TARGET = re.compile(r"(?:(?:for|until|reason)\b.*)?", re.IGNORECASE | r
 ACTS = f"For a reply, with its lead's name: {', '.join(how.words for how in HOW.values())}."
 
 
-@frozen
-class NamedReply:
-    """A line about a reply by its lead: `claim ada @acme`, `snooze ada 2h`."""
-
-    verb: str
-    name: str
-    """Empty: the line names no reply."""
-    detail: str = ""
-    """The end of a snooze, or the reason why a reply is closed."""
-    workspace: str | None = None
-    person: str = ""
-    """The person of `assign`: the id of a user, or `@name` as it was typed."""
-
-    def act_on(self, reply: Alert) -> OnAlert:
-        return OnAlert(verb=self.verb, alert=reply.id, detail=self.detail, person=self.person)
-
-
 def split_line(line: str) -> tuple[str, str]:
     """The verb of a line about an alert, and the rest."""
     text = line.strip()
@@ -390,21 +370,44 @@ def split_line(line: str) -> tuple[str, str]:
     return verb.lower(), rest.strip()
 
 
-def read_named(line: str) -> NamedReply | None:
-    """The line, if it is an act on a reply that it doesn't name by its id."""
+def read_line(line: str) -> Action:
+    """The action of a typed line. Raises `UsageError`."""
+    if act := read_act(line):
+        return act
+    verb, _, rest = line.strip().partition(" ")
+    if verb == "yes" and rest.startswith(QUESTION):
+        nonce, _, choice = rest.partition(" ")
+        return Confirm(nonce=nonce, choice=int(choice) if choice.isdigit() else 0)
+    return Cancel() if line.strip() == "no" else commands.parse(line)
+
+
+def read_act(line: str) -> OnAlert | None:
+    """The line as an act on an alert: `claim al_1`, `snooze ada 2h`, `claim ada @acme`; None if it is another."""
     verb, rest = split_line(line)
-    if verb not in VERBS or rest.startswith(ALERT):
-        return None
     person = detail = ""
+    if rest.startswith(ALERT) and verb in {"mail", ACK, *LOOKS, *HOW}:
+        alert, _, detail = rest.partition(" ")
+        if verb == ASSIGN:
+            person, detail = read_person(detail.strip().removeprefix("to ")), ""
+        return OnAlert(verb=verb, alert=alert, detail=detail.strip(), person=person)
+    if verb not in HOW:
+        return None
     if verb == ASSIGN and (to := _TO.search(rest)):
         person, rest = read_person(to[1] or to[2]), f"{rest[: to.start()]} {rest[to.end() :]}".strip()
     if verb == "dismiss" and (reason := _REASON.search(rest)):
         rest, detail = rest[: reason.start()], rest[reason.end() :]
-    if verb in {"snooze", "remind"}:
+    if verb in _WITH_END:
         rest, detail = _split_time(rest)
     name, _, workspace = rest.rpartition(" @") if " @" in rest else (rest, "", "")
     name = name.strip("“”\"' ")
-    return NamedReply(verb=verb, name=name, detail=detail, workspace=workspace or None, person=person)
+    return OnAlert(verb=verb, name=name, workspace=workspace or None, detail=detail, person=person)
+
+
+def read_person(text: str) -> str:
+    """The id of a mention, `<@U1>`; else the name that was typed, as `@ann`; empty where there is none."""
+    mention = re.fullmatch(r"<@([UW][A-Z0-9]+)>", text.strip())
+    name = text.strip().lstrip("@").strip()
+    return mention[1] if mention else name and f"@{name}"
 
 
 def _split_time(text: str) -> tuple[str, str]:
@@ -421,20 +424,18 @@ def _split_time(text: str) -> tuple[str, str]:
     return _ABOUT.sub("", text), ""
 
 
-def nearest(line: str) -> str:
-    """The line with the verb of a reply that its first word nearly is: `cliam ada` is `claim ada`; else empty."""
+def near_miss(card: Card, line: str) -> Card:
+    """The refusal of a line; `cliam ada`, whose first word nearly is an act, gets a button that runs `claim ada`."""
     word, _, rest = line.strip().partition(" ")
-    near = nearest_of(word, sorted(VERBS), cutoff=NEARLY) if rest else []
-    return f"{near[0]} {rest.strip()}" if near else ""
-
-
-def near_miss(card: Card, meant: str) -> Card:
-    """The refusal of an unknown command, with a button that runs this line."""
+    near = nearest_of(word, HOW, cutoff=NEARLY) if rest else []
+    if not near:
+        return card
+    meant = f"{near[0]} {rest.strip()}"
     button = Button(clip(f"{meant[0].upper()}{meant[1:]}", length=70), Typed(meant))
     return replace(card, text=(f"Did you mean “{meant}”?",), buttons=(button,))
 
 
-def fitting(asked: NamedReply, replies: Sequence[Alert], person: str) -> Sequence[Alert]:
+def fitting(asked: OnAlert, replies: Sequence[Alert], person: str) -> Sequence[Alert]:
     """The replies that a line may mean: those whose state allows the act, and the person's own before others.
 
     Where the state of none allows it, the newest that has the name: the answer says how it stands.
@@ -466,14 +467,14 @@ def _names(reply: Alert) -> Sequence[str]:
     return [text for text in (lead.name, lead.company, reply.email, about(reply.event)) if text]
 
 
-def choice(asked: NamedReply, replies: Sequence[Alert]) -> tuple[Card, tuple[Card, ...]]:
+def choice(asked: OnAlert, replies: Sequence[Alert]) -> tuple[Card, tuple[Card, ...]]:
     """Which of several replies; each with its button."""
     more = f" The first {MOST_OFFERED} are shown." if len(replies) > MOST_OFFERED else ""
     items = tuple(
         Card(
             about(reply.event),
             quote=clip(reply.event.reply or "", length=120),
-            buttons=(Button(LABELS[asked.verb], asked.act_on(reply)),),
+            buttons=(Button(LABELS[asked.verb], asked.of(reply.id)),),
         )
         for reply in replies[:MOST_OFFERED]
     )
@@ -483,7 +484,7 @@ def choice(asked: NamedReply, replies: Sequence[Alert]) -> tuple[Card, tuple[Car
     return warning(title, f"Which one?{more}"), items
 
 
-def not_found(asked: NamedReply, replies: Sequence[Alert]) -> Card:
+def not_found(asked: OnAlert, replies: Sequence[Alert]) -> Card:
     """No reply fits; the nearest is named."""
     names = {name.casefold(): about(reply.event) for reply in replies for name in _names(reply)}
     near = nearest_of(asked.name, names)
@@ -511,8 +512,8 @@ def action_about(line: str, alert: Alert, *, several: bool) -> Action:
         return invocation(Remove(who=event.lead.email), workspace=workspace or None)
     if verb in LOOKS and not rest:
         return OnAlert(verb=verb, alert=alert.id)
-    if named := read_named(line):
-        return _named_in_thread(named, rest, alert) or Typed(line)
+    if act := read_act(line):
+        return act if act.alert else _named_in_thread(act, rest, alert) or act
     verb = ALIASES.get(verb, verb)
     if verb in {"pause", "resume"} and _WITHOUT_TARGET.fullmatch(rest) and (event.sequence or event.domain):
         target = join(verb, event.sequence) if event.sequence else f"{verb} domain:{event.domain}"
@@ -520,9 +521,9 @@ def action_about(line: str, alert: Alert, *, several: bool) -> Action:
     return Typed(line)
 
 
-def _named_in_thread(named: NamedReply, text: str, alert: Alert) -> OnAlert | None:
+def _named_in_thread(named: OnAlert, text: str, alert: Alert) -> OnAlert | None:
     """The act on the thread's reply; None: the line names another lead, and whoever does means that one."""
-    name, act = named.name, named.act_on(alert)
+    name, act = named.name, named.of(alert.id)
     if named.verb == ASSIGN and not act.person:
         # What follows is the person, behind the name of the lead or without it.
         lead, _, last = name.rpartition(" ")
@@ -542,7 +543,7 @@ def list_item(
     now: datetime,
     cards: CardSettings,
     *,
-    then: Invocation | None = None,
+    then: str = "",
     may_change: bool = True,
 ) -> Card:
     """The card of an open reply in a few lines, with its age; `then` is shown after a click on its button."""
@@ -556,13 +557,13 @@ def list_item(
 
 async def list_replies(asked: Replies, context: CommandContext, cards: CardSettings) -> Answer:
     """A page of the unclaimed replies, or the person's own; after a click on one, the page is shown anew."""
-    turned, then = asked.page or 1, None
+    turned, then = asked.page or 1, ""
     asked = asked if asked.mine else replace(asked, page=turned)
     card, replies, count = await find_replies(asked, context)
     if not asked.mine:
         pages, own = -(-count // PAGE), context.workspace.name if cards.several else ""
         page = min(turned, pages)
-        then = invocation(Replies(page=page), workspace=own or None)
+        then = commands.render(Replies(page=page), workspace=own or None)
         offered = {"Previous": page - 1, "Next": page + 1}
         turns = (
             Button(label, Replies(page=other), workspace=own)
@@ -646,11 +647,13 @@ class CommandDispatcher:
         match asked:
             case Invocation():
                 return await self._command(asked, caller)
+            case OnAlert(alert=""):
+                return await self._on_named(asked, caller)
             case OnAlert() if asked.verb in LOOKS:
                 return await self._look_at(asked, caller)
             case OnAlert():
                 done = await self._alert_actions.perform(asked, caller)
-                return _followed(done, await self._command(asked.then, caller)) if asked.then else done
+                return _followed(done, await self._typed(asked.then, caller)) if asked.then else done
             case Confirm():
                 return await self._confirm(asked, caller)
             case Perform(act=act):
@@ -662,25 +665,19 @@ class CommandDispatcher:
                 return Answer(_CANCELLED, settles=True)
             case ShowSample():
                 return Answer(_SAMPLE_PRESSED if asked.pressed else sample(self._now(), self._cards))
-            case Typed():
-                return await self._typed(asked.line, caller)
-        return await self._command(commands.parse(asked.line), caller)
+        return await self._typed(asked.line, caller)
 
     async def _typed(self, line: str, caller: Caller) -> Answer:
-        if named := read_named(line):
-            return await self._on_named(named, line, caller)
         try:
             action = read_line(line)
         except UsageError as error:
-            if nearly := nearest(line):
-                return Answer(near_miss(error.card, nearly))
-            raise
+            raise UsageError(near_miss(error.card, line)) from None
         return await self._act(action, caller)
 
-    async def _on_named(self, asked: NamedReply, line: str, caller: Caller) -> Answer:
+    async def _on_named(self, asked: OnAlert, caller: Caller) -> Answer:
         """Act on the one reply that fits a name; several are offered, and nothing changes."""
         if not caller.may(CLAIM):
-            return await caller.refuse(CLAIM, line, asked.workspace, act=HOW[asked.verb].words)
+            return await caller.refuse(CLAIM, asked.line, asked.workspace, act=HOW[asked.verb].words)
         listing = invocation(Replies(), workspace=asked.workspace)
         readable = await caller.readable(listing)
         if readable is None:
@@ -696,7 +693,7 @@ class CommandDispatcher:
             asked = replace(asked, name=lead, person=read_person(last))
             meant = fitting(asked, known, user)
         if len(meant) == 1:
-            return await self._alert_actions.perform(asked.act_on(meant[0]), caller)
+            return await self._alert_actions.perform(asked.of(meant[0].id), caller)
         if meant:
             card, items = choice(asked, meant)
             return Answer(card, items=items)

@@ -129,7 +129,7 @@ def _section(title: str, items: Sequence[Card], count: int, command: str) -> lis
         return []
     left = count - len(items)
     below = blockkit.context(f"and {left} more: /outreach {command}" if left > 0 else "")
-    return [{"type": "divider"}, *blockkit.render_with(Card(title), items).blocks, *below]
+    return [{"type": "divider"}, *blockkit.render(Card(title), items).blocks, *below]
 
 
 def _attention(state: HomeState) -> tuple[list[Card], int]:
@@ -177,16 +177,14 @@ class HomeTab:
         self.visitors = set[str]()
         """Who has seen it since the bot started."""
 
-    async def show(self, user: str, *, fresh: bool = False) -> None:
-        """Publish it; `fresh`: the person sees it already, and wants to know what is so now."""
-        if not fresh and user not in self.visitors:
+    async def show(self, user: str) -> None:
+        """Publish it as it is now."""
+        if user not in self.visitors:
             await self._publish(user, _tab(LOADING))
-        self.visitors.add(user)
+            self.visitors.add(user)
         person = await self._core.directory.find(user)
         standing = Standing(person=person, rules=self._settings.roles)
         if standing.reach is Reach.EVERYTHING:
-            if fresh:
-                self._cache.forget()
             await self._publish(user, view(await self._read_state(standing)))
         else:
             why = _OUTSIDE if person.is_known else _UNKNOWN_PERSON

@@ -52,7 +52,7 @@ from bot.interactions.home import HomeTab
 from bot.slack.web_api import NO_UNFURL, POST, SlackError, WebApi, respond_to
 from bot.telemetry import logs
 from shared.api.errors import OutreachError
-from shared.commands import UsageError, invocation
+from shared.commands import invocation
 from shared.commands.base import CommandContext
 from shared.commands.help import Help
 from shared.commands.status import Status
@@ -222,7 +222,7 @@ class Listeners(AsyncMiddleware):
         answer = await self._answers.run(answering, origin)
         is_stale = (answer.public or answer.on_card) and origin.user in self._home.visitors
         if origin.is_home or is_stale:
-            await self._home.show(origin.user, fresh=origin.is_home)
+            await self._home.show(origin.user)
 
     async def _command(self, body: Body, origin: Origin) -> None:
         """`/outreach …`."""
@@ -346,7 +346,9 @@ class Listeners(AsyncMiddleware):
     async def _visit(self, body: Body, origin: Origin) -> None:
         """A person opens the app's tabs."""
         if body["event"].get("tab", "home") == "home":
-            await self._home.show(origin.user, fresh=bool(body["event"].get("view")))
+            if body["event"].get("view"):  # what they saw last stands there until it is read anew
+                self._home.visitors.add(origin.user)
+            await self._home.show(origin.user)
 
     async def _unknown(self, _: Body, origin: Origin) -> None:
         """A command of another name, or a button of an older version."""
@@ -358,10 +360,9 @@ def render_answer(answer: Answer) -> Message:
     card, items = answer.card, answer.items
     card = replace(card, footer=" · ".join(filter(None, (card.footer, answer.by))))
     if answer.public and not (items or card.table or card.quote):
-        return blockkit.render_condensed(
-            replace(card, tone=Tone.INFO)
-        )  # what was done is news for a channel, and no headline
-    return blockkit.render_with(card, items) if items else blockkit.render(card)
+        # What was done is news for a channel, and no headline.
+        return blockkit.render_condensed(replace(card, tone=Tone.INFO))
+    return blockkit.render(card, items)
 
 
 class Answers:
@@ -533,16 +534,13 @@ def _origin(body: Body, respond: AsyncRespond | None) -> Origin:
 
 
 def _asked(action: Mapping[str, Any]) -> Action:
-    """Read the action of a click; the dispatcher says of a line that means nothing what would have been right."""
+    """Read the action of a click."""
     picked = {"detail": action.get("selected_date_time"), "person": action.get("selected_user")}
     given: dict[str, Any] = {name: str(value) for name, value in picked.items() if value}
     value = str((action.get("selected_option") or {}).get("value") or action.get("value") or "")
     if given:
         value = str(action["action_id"]).removeprefix(PICK)
-    try:
-        asked = read_value(value)
-    except UsageError:
-        return Typed(value)
+    asked = read_value(value)
     return replace(asked, **given) if isinstance(asked, OnAlert) else asked
 
 

@@ -107,7 +107,7 @@ items = st.builds(
 def test_no_list_of_cards_alone_or_below_another_breaks_a_limit(
     card: Card, listed: list[Card], many: list[Card]
 ) -> None:
-    for message in (card_blocks.render_list("Many", many), card_blocks.render_with(card, listed)):
+    for message in (card_blocks.render_list("Many", many), card_blocks.render(card, listed)):
         assert blockkit.problems(message.blocks) == []
         assert len(json.dumps(message.blocks)) <= 13_200
         assert len(message.blocks) <= 50

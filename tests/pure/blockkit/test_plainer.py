@@ -63,7 +63,7 @@ def test_refused_blocks_become_their_words() -> None:
 @thorough
 @given(card=cards, items=st.lists(cards, max_size=3))
 def test_every_plainer_form_of_any_card_is_one_that_slack_takes(card: Card, items: list[Card]) -> None:
-    message = card_blocks.render_with(card, items)
+    message = card_blocks.render(card, items)
     for body in forms_of({"text": message.text, "blocks": message.blocks}, "invalid_blocks"):
         assert blockkit.problems(body["blocks"]) == []
         assert len(body["text"]) <= 4_000

@@ -7,11 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.blockkit import OnAlert, read_line
+from bot.blockkit import OnAlert
 from bot.commands import dispatch
-from bot.commands.dispatch import NamedReply, action_about, needs_alert, read_named
+from bot.commands.dispatch import action_about, needs_alert, read_act
 from shared.api.events import Event, EventLead
 from shared.domain.alert import PRUNED, Alert
+from shared.domain.card import Card
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
 
@@ -27,25 +28,24 @@ def reply(name: str = "Ada Lovelace", company: str = "Acme") -> Alert:
 @pytest.mark.parametrize(
     ("line", "read"),
     [
-        ("claim ada @acme", NamedReply(verb="claim", name="ada", workspace="acme")),
-        ("take over “ada”", NamedReply(verb="takeover", name="ada")),
-        ("Mark done ada", NamedReply(verb="done", name="ada")),
-        ("snooze ada until monday 9am", NamedReply(verb="snooze", name="ada", detail="monday 9am")),
-        ("snooze for 2h", NamedReply(verb="snooze", name="", detail="2h")),
-        ("remind me in 2h about ada", NamedReply(verb="remind", name="ada", detail="2h")),
-        ("remind me of ada", NamedReply(verb="remind", name="ada")),
-        ("not interested ada: no budget", NamedReply(verb="dismiss", name="ada", detail="no budget")),
-        ("not interested ada because", NamedReply(verb="dismiss", name="ada")),
-        ("assign ada to <@U0BEN00002>", NamedReply(verb="assign", name="ada", person="U0BEN00002")),
-        ("assign @ben ada", NamedReply(verb="assign", name="ada", person="@ben")),
-        ("assign ada to ben", NamedReply(verb="assign", name="ada", person="@ben")),
-        ("claim al_1", None),
+        ("claim ada @acme", OnAlert(verb="claim", name="ada", workspace="acme")),
+        ("take over “ada”", OnAlert(verb="takeover", name="ada")),
+        ("Mark done ada", OnAlert(verb="done", name="ada")),
+        ("snooze ada until monday 9am", OnAlert(verb="snooze", name="ada", detail="monday 9am")),
+        ("snooze for 2h", OnAlert(verb="snooze", name="", detail="2h")),
+        ("remind me in 2h about ada", OnAlert(verb="remind", name="ada", detail="2h")),
+        ("remind me of ada", OnAlert(verb="remind", name="ada")),
+        ("not interested ada: no budget", OnAlert(verb="dismiss", name="ada", detail="no budget")),
+        ("not interested ada because", OnAlert(verb="dismiss", name="ada")),
+        ("assign ada to <@U0BEN00002>", OnAlert(verb="assign", name="ada", person="U0BEN00002")),
+        ("assign @ben ada", OnAlert(verb="assign", name="ada", person="@ben")),
+        ("assign ada to ben", OnAlert(verb="assign", name="ada", person="@ben")),
         ("mail ada", None),
         ("pause ada", None),
     ],
 )
-def test_a_line_names_a_reply_an_act_and_what_belongs_to_it(line: str, read: NamedReply | None) -> None:
-    assert read_named(line) == read
+def test_a_line_names_a_reply_an_act_and_what_belongs_to_it(line: str, read: OnAlert | None) -> None:
+    assert read_act(line) == read
 
 
 @pytest.mark.parametrize(
@@ -58,10 +58,10 @@ def test_a_line_names_a_reply_an_act_and_what_belongs_to_it(line: str, read: Nam
         ("assign to ben", "assign al_ada @ben"),
         ("assign ada ben", "assign al_ada @ben"),
         ("assign ben wu", "assign al_ada @ben wu"),
-        ("assign bob to ben", "assign bob to ben"),
+        ("assign bob to ben", "assign bob @ben"),
         ("not interested no budget", "dismiss al_ada no budget"),
         ("not interested ada: no budget", "dismiss al_ada no budget"),
-        ("not interested bob: no budget", "not interested bob: no budget"),
+        ("not interested bob: no budget", "dismiss bob no budget"),
         ("view lead", "lead al_ada"),
         ("remove", "remove ada@acme.example @acme"),
         ("remove bob@x.example", "remove bob@x.example"),
@@ -89,7 +89,7 @@ def test_only_a_look_or_a_removal_without_a_name_needs_a_thread() -> None:
 
 
 def fits(line: str, *among: Alert, person: str = "U1") -> list[str]:
-    asked = read_named(line)
+    asked = read_act(line)
     assert asked
     return [one.id for one in dispatch.fitting(asked, among, person)]
 
@@ -113,24 +113,25 @@ def test_a_reply_is_meant_by_its_lead_and_by_a_state_that_allows_the_act() -> No
 
 
 def test_several_replies_are_offered_and_a_name_that_nobody_has_is_answered_with_the_nearest() -> None:
-    asked = NamedReply(verb="claim", name="ada")
+    asked = OnAlert(verb="claim", name="ada")
     card, items = dispatch.choice(asked, [ADA] * 6)
     assert (card.title, card.text) == ("6 replies match “ada”", ("Which one? The first 5 are shown.",))
     assert len(items) == 5
     assert [button.action for button in items[0].buttons] == [OnAlert(verb="claim", alert="al_ada")]
-    assert dispatch.choice(NamedReply(verb="done", name=""), [ADA, BOB])[0].title == "You have 2 replies"
-    missing = dispatch.not_found(NamedReply(verb="claim", name="ada lovelase"), [ADA, BOB])
+    assert dispatch.choice(OnAlert(verb="done", name=""), [ADA, BOB])[0].title == "You have 2 replies"
+    missing = dispatch.not_found(OnAlert(verb="claim", name="ada lovelase"), [ADA, BOB])
     assert missing.text == ("Did you mean Ada Lovelace at Acme?",)
-    assert dispatch.not_found(NamedReply(verb="claim", name="zoe"), [ADA]).text == (
+    assert dispatch.not_found(OnAlert(verb="claim", name="zoe"), [ADA]).text == (
         "Use the lead's name, company or address.",
     )
-    assert dispatch.nearest("cliam ada") == "claim ada"
-    assert dispatch.nearest("cliam") == ""
+    unknown = Card("Unknown command")
+    assert dispatch.near_miss(unknown, "cliam ada").text == ("Did you mean “claim ada”?",)
+    assert dispatch.near_miss(unknown, "cliam") == unknown
 
 
 def test_a_line_with_the_id_of_an_alert_is_its_act() -> None:
-    assert read_line("assign al_1 to ben") == OnAlert(verb="assign", alert="al_1", person="@ben")
-    assert read_line("snooze al_1 2h") == OnAlert(verb="snooze", alert="al_1", detail="2h")
+    assert read_act("assign al_1 to ben") == OnAlert(verb="assign", alert="al_1", person="@ben")
+    assert read_act("snooze al_1 2h") == OnAlert(verb="snooze", alert="al_1", detail="2h")
 
 
 @pytest.mark.parametrize(
