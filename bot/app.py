@@ -42,7 +42,7 @@ from shared.records.records import RecordsUnavailable
 from shared.settings import Settings
 from shared.store import Store, open_store
 from shared.store.db.engine import sole_owner
-from shared.store.instance import BEAT_SECONDS
+from shared.store.facts import BEAT_SECONDS
 from shared.store.jobs import DOMAIN, EVALUATE
 from shared.store.webhooks import SecretCipher, WebhookSubscriptions
 

@@ -30,7 +30,7 @@ from shared.frozen import frozen
 from shared.records.records import RecordsUnavailable, Subscription
 from shared.settings.sections import Rota, Routing
 from shared.store import Store, post_kinds
-from shared.store.alerts import NAME_LETTERS
+from shared.store.alerts import NAME_LETTERS, Candidates
 from shared.store.deliveries import Decision, PendingDelivery, TurnPlan
 from shared.store.jobs import Again, Done, End, Job
 from shared.store.messages import (
@@ -48,7 +48,6 @@ from shared.store.messages import (
     Unknown,
     Unpostable,
 )
-from shared.store.people import Candidates
 from shared.store.post_kinds import ALERT, ANSWER, NOTE, TURN
 
 POLL_SECONDS = 1.0

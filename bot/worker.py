@@ -25,8 +25,8 @@ from shared.api.pace import boot_time
 from shared.frozen import frozen
 from shared.records.records import RecordsUnavailable
 from shared.store import Store
+from shared.store.facts import Pace
 from shared.store.jobs import Again, End, Job
-from shared.store.slack_limits import Pace
 
 POLL_SECONDS = 0.5
 """Seconds until a bot sees what another process has put: a claim in the dashboard is on its card within a second."""

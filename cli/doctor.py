@@ -35,7 +35,7 @@ from shared.settings import Need, Settings, SettingsError, Workspace, load
 from shared.storage.database import DATABASE_FIX, temporary_engine
 from shared.store.db import migrate
 from shared.store.db.engine import Database
-from shared.store.instance import Instance
+from shared.store.facts import Instance
 from shared.store.webhooks import SecretCipher, WebhookSubscriptions
 from shared.text.formats import show_number
 from shared.text.sanitize import visible

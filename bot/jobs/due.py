@@ -31,13 +31,12 @@ from shared.records.audit import Actor, AuditEntry
 from shared.records.records import RecordsUnavailable, Status
 from shared.settings.sections import AlertPolicy
 from shared.store import jobs
-from shared.store.alerts import ASKED, BACK, Due, ReminderTimes, ReminderWords
+from shared.store.alerts import ASKED, BACK, Candidates, Due, ReminderTimes, ReminderWords
+from shared.store.facts import UPDATES
 from shared.store.jobs import Again, Done, End, Job
 from shared.store.messages import FARTHEST_LOOKUP, INCIDENT, LONGEST_SECONDS, LONGEST_TRIAL, PlannedPost
-from shared.store.people import Candidates
 from shared.store.post_kinds import NOTE, TURN, UNACKNOWLEDGED, UNFINISHED
 from shared.store.sequences import LATE_EVERY, TimerReplaced, timer_of
-from shared.store.slack_limits import UPDATES
 from shared.text.formats import clip, show_number, show_some, show_span
 
 BOT = Actor(name="outreach", face="bot")

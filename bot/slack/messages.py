@@ -16,6 +16,7 @@ from bot.blockkit import Message
 from bot.slack.web_api import NO_UNFURL, ODD_ANSWER, POST, SlackError, WebApi, plainer_body
 from shared.api.pace import boot_time
 from shared.frozen import frozen
+from shared.store.facts import HISTORY, REPLIES
 from shared.store.messages import (
     RATE_LIMITED,
     ChannelRefused,
@@ -27,7 +28,6 @@ from shared.store.messages import (
     Unknown,
     Unpostable,
 )
-from shared.store.slack_limits import HISTORY, REPLIES
 
 EVENT_TYPE = "outreach_alert"
 PAGES = 20

@@ -14,7 +14,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, field, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -31,13 +31,11 @@ from shared.store import facts, jobs, messages
 from shared.store.audit import add_entry
 from shared.store.db.engine import Repository, Transaction, method, portions, reads, writes
 from shared.store.db.schema import alerts, deliveries, literal, posts
-from shared.store.facts import TIMES
+from shared.store.facts import ABSENCE, ROTA, TIMES, Fact
 from shared.store.jobs import REMIND, Job
-from shared.store.messages import Planned, PlannedPost
+from shared.store.messages import ALERT_ROWS, COLUMNS, OWN, Planned, PlannedPost, alert_of, read_alerts
 from shared.store.messages import State as PostState
-from shared.store.people import NO_TURN, Candidates, Turn, take
 from shared.store.post_kinds import ALERT, TRACE, TURN, UNACKNOWLEDGED, UNFINISHED
-from shared.store.rows import ALERT_ROWS, COLUMNS, OWN, alert_of, read_alerts
 
 MOST_CLAIMED = 50
 MAIL_SECONDS = 30.0
@@ -60,6 +58,40 @@ MOVED = json.dumps({"moved": True})
 """The state of a card about DNS, once the card of the domain's pause shows it instead."""
 NAME_LETTERS = 300
 """Letters of a sequence's name that are kept with an alert."""
+
+
+@frozen
+class Candidates:
+    """The people who may get the turn of a reply, as the settings, the clock and Slack have it."""
+
+    rota: str
+    people: tuple[str, ...]
+    """The people in the order in which they take turns."""
+    gone: frozenset[str] = frozenset()
+    """The people who aren't members any more."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    group: str = ""
+    """The group that is mentioned when it is nobody's turn."""
+    pass_after: float | None = None
+    quiet_until: float | None = None
+    """Nobody is mentioned before, so nothing passes on either."""
+
+    def ends_at(self, now: float) -> float | None:
+        """The time at which a turn passes on that begins now."""
+        return None if self.pass_after is None else (self.quiet_until or now) + self.pass_after
+
+
+@frozen
+class Turn:
+    """The turn of a reply; without an owner it is the group's."""
+
+    owner: str = ""
+    name: str = ""
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns that the alert's row keeps of it."""
+        return {"owner": self.owner, "owner_name": self.name}
 
 
 @frozen
@@ -141,6 +173,7 @@ _ASLEEP: Mapping[str, Any] = {"waiting_since": None, "turn_ends_at": None}
 """Nobody is to be reminded of it, and it passes to nobody."""
 _NOT_SNOOZED: Mapping[str, Any] = {"snoozed_until": None, "snoozed_name": "", "snoozed_by": ""}
 _OLDEST = (_c.received_at, _c.id)
+NO_TURN = Turn().columns
 CLAIMED_BY = (
     ALERT_ROWS.where(_c.claimed_by == sa.bindparam("person"), IN_STATE[State.CLAIMED])
     .order_by(_c.claimed_at.desc())
@@ -596,3 +629,45 @@ def open_card(tx: Transaction, workspace: str, domain: str) -> Alert | None:
         if domain in {subject_key(row.domain), in_dns(row.domain)}
     ]
     return min(cards, key=lambda row: row.kind != PAUSED, default=None)
+
+
+# -- the turns of replies, and the absences of people
+
+# A turn is chosen in the transaction that plans its posts, so that no crash skips or doubles it. Who had the last turn of
+# a rota is a fact, which is locked until the choice is committed.
+
+
+def take(tx: Transaction, candidates: Candidates, *, passed: Collection[str] = ()) -> Turn:
+    """Choose the next turn and write it down; it is nobody's where all are away or had it before."""
+    away = {absence.key for absence in facts.listed(tx, ABSENCE) if _lasts(absence, now=tx.now)}
+    free = {*candidates.people} - candidates.gone - away - {*passed}
+    if not free:
+        return Turn()
+    people, last = candidates.people, str(facts.lock(tx, ROTA, candidates.rota).get("last", ""))
+    start = people.index(last) + 1 if last in people else 0
+    owner = next((one for one in (*people[start:], *people[:start]) if one in free), "")
+    facts.put(tx, ROTA, candidates.rota, {"last": owner})
+    return Turn(owner=owner, name=candidates.names.get(owner, ""))
+
+
+class Turns(Repository):
+    """People who say that they are away."""
+
+    @writes
+    def leave(self, tx: Transaction, person: Actor, *, until: float | None) -> None:
+        """Write down that a person is away, and have their turns passed on; None: until they say that they are back."""
+        facts.put(tx, ABSENCE, person.id, at=until)
+        mine = (_c.owner == person.id) & _c.turn_ends_at.is_not(None)
+        passed = sa.func.trim(_c.passed + " " + _c.owner)
+        over = sa.update(alerts).where(mine).values(turn_ends_at=tx.now, passed=passed, **NO_TURN)
+        jobs.put(tx, REMIND, *tx.scalars(over.returning(_c.id)), how="sooner")
+
+    @writes
+    def come_back(self, tx: Transaction, person: str) -> bool:
+        """Write down that a person is back; False if they weren't away."""
+        absence = facts.find(tx, ABSENCE, person)
+        return facts.drop(tx, ABSENCE, person) and absence is not None and _lasts(absence, now=tx.now)
+
+
+def _lasts(absence: Fact, *, now: float) -> bool:
+    return absence.at is None or absence.at > now

@@ -23,9 +23,8 @@ from shared.records.audit import Actor, AuditEntry, Now
 from shared.store import messages
 from shared.store.db.engine import Repository, Transaction, method, reads, writes
 from shared.store.db.schema import audit, literal, posts, questions
-from shared.store.messages import PlannedPost, State
+from shared.store.messages import PlannedPost, State, entry_of, read_undoable, row_of, write_undoable
 from shared.store.post_kinds import HISTORY
-from shared.store.rows import entry_of, read_undoable, row_of, write_undoable
 
 UNDO_SECONDS = 7 * DAY
 """The time for which the Undo of a message counts, and says what became of its sequences once they changed."""

@@ -28,7 +28,7 @@ from shared.domain.wall_clock import DAY
 from shared.frozen import frozen
 from shared.records.records import Subscription
 from shared.store import facts, jobs, messages
-from shared.store.alerts import PAUSED_SECONDS, open_cards
+from shared.store.alerts import PAUSED_SECONDS, Candidates, Turn, open_cards, take
 from shared.store.db import migrate
 from shared.store.db.engine import (
     Repository,
@@ -53,7 +53,6 @@ from shared.store.db.schema import (
 from shared.store.facts import PROBE, SUBSCRIPTION
 from shared.store.jobs import DOMAIN, REMIND
 from shared.store.messages import Planned, PlannedPost, State
-from shared.store.people import Candidates, Turn, take
 from shared.store.post_kinds import ALERT, REPLACED, TURNED
 
 ERASED = "erased"

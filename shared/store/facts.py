@@ -2,19 +2,25 @@
 
 A fact has a kind, a workspace (empty: of none), a key that is unique within both, a value as JSON, and a time, whose
 meaning is the kind's: when it was seen, or when it ends.
+
+Here are also Slack's rate limits, shared by all bots on one database, the events of Slack that were handled, and the
+database's id and its running bots, so that a shell can tell whether it uses the bot's database.
 """
 
 from __future__ import annotations
 
 import json
+import math
+import secrets
 from collections.abc import Collection, Mapping
+from dataclasses import asdict, replace
 from types import MappingProxyType
 from typing import Any
 
 import sqlalchemy as sa
 
 from shared.frozen import frozen
-from shared.store.db.engine import Transaction
+from shared.store.db.engine import Repository, Transaction, method, reads, writes
 from shared.store.db.schema import facts
 
 ABSENCE, CHANGE, DIGEST, INSTANCE, LIMIT = "absence", "change", "digest", "instance", "limit"
@@ -109,3 +115,126 @@ def read(text: str | None) -> dict[str, Any]:
 
 def _fact(row: sa.Row[Any]) -> Fact:
     return Fact(workspace=row.workspace, key=row.key, value=read(row.value), at=row.at)
+
+
+# -- Slack's rate limits, and its events that were already handled
+
+# A limit is a fact: a GCRA schedule (`tat`), and a time until which Slack asked to wait. Slack counts calls per method,
+# and asks for patience with `Retry-After` (https://docs.slack.dev/apis/web-api/rate-limits): the key is the method. What
+# belongs to one channel has the channel in its key.
+
+KEPT_SECONDS = 3 * 86_400.0
+"""The time for which an event is known again; Slack sends one again for about an hour."""
+UPDATE = "chat.update"
+HISTORY, REPLIES = "conversations.history", "conversations.replies"
+FARTHEST_SECONDS = 3600.0
+"""A time further ahead was written before the clock was set back: it counts as past."""
+LIMIT_TIMES = ("tat", "closed_until")
+
+
+@frozen
+class Limit:
+    """The limit of a method of Slack, for all bots that share the database; by default there is none."""
+
+    tat: float = 0.0
+    """Theoretical arrival time of GCRA: when the next call would be on schedule."""
+    closed_until: float = 0.0
+    """Slack asked to wait until then."""
+
+
+def limit_of(tx: Transaction, key: str) -> Limit:
+    """The limit, locked until the end of the transaction."""
+    fact = find(tx, LIMIT, key, locked=True)
+    kept, farthest = fact.value if fact else {}, tx.now + FARTHEST_SECONDS
+    return Limit(**{name: kept[name] for name in LIMIT_TIMES if kept.get(name, math.inf) <= farthest})
+
+
+@frozen
+class Pace:
+    """The pace of a method of Slack, over all bots: `period` seconds between calls in the long run."""
+
+    method: str
+    period: float
+    burst: int
+    """Calls at once for what a person waits for."""
+    background: int
+    """The share of the burst for all other calls."""
+
+    def free(self, tx: Transaction) -> tuple[int, int]:
+        """The numbers of calls that may begin now: for what a person waits for, and for the rest."""
+        limit = limit_of(tx, self.method)
+        if limit.closed_until > tx.now:
+            return 0, 0
+        taken = max(0.0, limit.tat - tx.now) / self.period - 1e-6
+        return max(0, math.floor(self.burst - taken)), max(0, math.floor(self.background - taken))
+
+    def take(self, tx: Transaction, count: int) -> None:
+        """Note so many calls."""
+        limit = limit_of(tx, self.method)
+        tat = max(limit.tat, tx.now) + count * self.period
+        put(tx, LIMIT, self.method, asdict(replace(limit, tat=tat)))
+
+
+UPDATES = Pace(method=UPDATE, period=60 / 45, burst=40, background=20)
+"""Tier 3 promises 50 calls a minute, with sporadic bursts (https://docs.slack.dev/reference/methods/chat.update)."""
+
+
+def close(tx: Transaction, key: str, seconds: float) -> None:
+    """Slack asked to wait with a method, whatever the channel."""
+    limit = limit_of(tx, key)
+    put(tx, LIMIT, key, asdict(replace(limit, closed_until=max(limit.closed_until, tx.now + seconds))))
+
+
+class SlackEvents(Repository):
+    """The events that Slack sent, over all processes that share the database."""
+
+    @writes
+    def take(self, tx: Transaction, event: str) -> bool:
+        """Note an event or request by its id; False: it came before."""
+        return put(tx, REQUEST, event, at=tx.now, once=True)
+
+    @writes
+    def forget_old(self, tx: Transaction) -> None:
+        """Forget events that Slack sends no more."""
+        forget(tx, REQUEST, before=tx.now - KEPT_SECONDS)
+
+
+# -- the database's id, and its running bots
+
+BEAT_SECONDS = 20.0
+ALIVE_SECONDS = 90.0
+"""A bot that was seen so long ago no longer runs."""
+
+
+def is_running(tx: Transaction) -> bool:
+    """True if a bot that uses this database was seen in the last minute and a half."""
+    return bool(since(tx, PROCESS, tx.now - ALIVE_SECONDS))
+
+
+def known_id(tx: Transaction) -> str | None:
+    """The name of the database; None if there is none yet."""
+    name = find(tx, INSTANCE, "")
+    return str(name.value["id"]) if name else None
+
+
+class Instance(Repository):
+    """The one row that names the database, and the heartbeats of its bots."""
+
+    known_id = reads(method(known_id))
+
+    @writes
+    def id(self, tx: Transaction) -> str:
+        """The name of the database, created by the first call."""
+        put(tx, INSTANCE, "", {"id": secrets.token_hex(6)}, once=True)
+        return known_id(tx) or ""
+
+    @writes
+    def beat(self, tx: Transaction, process: str) -> None:
+        """This bot runs."""
+        put(tx, PROCESS, process, at=tx.now)
+        forget(tx, PROCESS, before=tx.now - ALIVE_SECONDS)
+
+    @writes
+    def leave(self, tx: Transaction, process: str) -> None:
+        """This bot ends."""
+        drop(tx, PROCESS, process)

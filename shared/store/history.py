@@ -30,18 +30,16 @@ from shared.records.records import (
     Waits,
 )
 from shared.store import messages
-from shared.store.alerts import CLAIMED_BY, IS_INTERESTED, count_unclaimed, is_unclaimed
+from shared.store.alerts import CLAIMED_BY, IS_INTERESTED, Turns, count_unclaimed, is_unclaimed
 from shared.store.audit import AuditLog, changes_between
 from shared.store.db.engine import Database, Transaction, method, probes, reads, reports
 from shared.store.db.schema import alerts, deliveries, jobs, posts, sightings
 from shared.store.deliveries import address, heard_since
 from shared.store.domains import Domains
+from shared.store.facts import is_running
 from shared.store.guardrails import Guardrails
-from shared.store.instance import is_running
 from shared.store.jobs import RESUME
-from shared.store.messages import IS_COUNTED, broken_channels
-from shared.store.people import Turns
-from shared.store.rows import ALERT_ROWS, OWN, read_alerts
+from shared.store.messages import ALERT_ROWS, IS_COUNTED, OWN, broken_channels, read_alerts
 from shared.store.sequences import SequenceChanges, Timers
 from shared.store.subscriptions import Subscriptions
 

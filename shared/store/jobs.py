@@ -20,7 +20,7 @@ from shared.frozen import frozen
 from shared.store import facts
 from shared.store.db.engine import Repository, Transaction, probes, writes
 from shared.store.db.schema import NOW, jobs
-from shared.store.slack_limits import Pace
+from shared.store.facts import Pace
 
 ACT, EVALUATE = "act", "evaluate"
 DIGEST, DOMAIN, LATE, RELEASE = "digest", "domain", "late", "release"

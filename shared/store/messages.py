@@ -40,11 +40,14 @@ from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
+from pydantic import TypeAdapter
 
-from shared.domain.alert import Alert
+from shared.api.events import Event, read_event
+from shared.domain.alert import PRUNED, Alert
+from shared.domain.wall_clock import moment
 from shared.frozen import frozen
-from shared.records.audit import AuditEntry
-from shared.store import facts, jobs, rows, slack_limits
+from shared.records.audit import Actor, AuditEntry, Before
+from shared.store import facts, jobs
 from shared.store.db.engine import (
     AT_ONCE,
     Database,
@@ -58,10 +61,9 @@ from shared.store.db.engine import (
 )
 from shared.store.db.schema import alerts, audit, deliveries, literal, posts
 from shared.store.db.schema import jobs as job_rows
-from shared.store.facts import DIGEST, SUBSCRIPTION
+from shared.store.facts import DIGEST, SUBSCRIPTION, UPDATE
 from shared.store.jobs import ASKED_FOR, LOOKUP, ORDINARY, PAINT, POST, RELEASE, REMIND, Job
 from shared.store.post_kinds import ALERT, CURRENT, HISTORY, REPLACED, TURNED, kind_of, names
-from shared.store.slack_limits import UPDATE
 
 INCIDENT, AWAITED = 3, 4
 """The urgency of messages that are posted separately, before all others: of incidents, and before them of answers."""
@@ -154,6 +156,77 @@ READY_IN = _OF_CHANNEL & UNSENT & is_in(State.READY)
 """Posts of a channel that wait to be sent."""
 
 
+# -- the rows that messages show: alerts with their deliveries, and entries of the audit
+
+
+OWN = tuple(alerts.c[field.name] for field in fields(Alert) if field.name in alerts.c)
+"""The columns of an alert without its delivery."""
+COLUMNS = (*OWN, *(deliveries.c[name] for name in ("body", "found")))
+_COLUMN_NAMES = tuple(column.name for column in COLUMNS)
+ALERT_ROWS = sa.select(*COLUMNS).join(deliveries, deliveries.c.id == alerts.c.delivery_id)
+"""Alerts with their deliveries."""
+
+
+def alert_of(values: Sequence[Any]) -> Alert:
+    """The alert with these values of `COLUMNS`, or of their beginning, which are its `OWN`."""
+    columns = dict(zip(_COLUMN_NAMES, values, strict=False))
+    body = columns.pop("body", None)
+    event = read_event(body) if body else None
+    return Alert(**columns, event=event if isinstance(event, Event) else PRUNED)
+
+
+def read_alerts(
+    tx: Transaction, query: sa.Select[Any], values: Mapping[str, Any] | None = None
+) -> Sequence[Alert]:
+    """The rows of a query on `OWN` columns or on `ALERT_ROWS`."""
+    return [alert_of(row) for row in tx.execute(query, values)]
+
+
+ENTRY_COLUMNS = tuple(audit.c)
+"""The columns that a query needs for `entry_of`, in this order."""
+_AS_KEPT = ("workspace", "command", "result", "effect", "reason", "undoes", "undone_by", "overtaken_by")
+_ACTOR = {"actor_name": "name", "actor_id": "id", "face": "face", "channel": "channel", "via": "via"}
+"""The columns of who did it, and the names of their values."""
+_UNDOABLE = TypeAdapter(dict[str, Before])
+
+
+def entry_of(values: Any) -> AuditEntry:
+    """The entry of the audit that these values of `ENTRY_COLUMNS` are."""
+    row = dict(zip(audit.c.keys(), values, strict=True))
+    return AuditEntry(
+        number=row["id"],
+        at=moment(row["at"]),
+        actor=Actor(**{name: row[column] for column, name in _ACTOR.items()}),
+        sequences=tuple(json.loads(row["sequences"] or "[]")),
+        undoable=read_undoable(row["undoable"]),
+        **{name: row[name] for name in _AS_KEPT},
+    )
+
+
+def row_of(entry: AuditEntry) -> dict[str, Any]:
+    """The row of a new entry."""
+    return {
+        **{name: getattr(entry, name) for name in _AS_KEPT},
+        **{column: getattr(entry.actor, name) for column, name in _ACTOR.items()},
+        "at": entry.at.timestamp(),
+        "sequences": json.dumps(entry.sequences) if entry.sequences else "",
+        "undoable": write_undoable(entry.undoable),
+    }
+
+
+def read_undoable(text: str) -> dict[str, Before]:
+    """The sequences of `write_undoable`."""
+    return _UNDOABLE.validate_json(text or "{}")
+
+
+def write_undoable(undoable: Mapping[str, Before]) -> str:
+    """JSON of the sequences that an Undo takes back; empty where there are none."""
+    return _UNDOABLE.dump_json({**undoable}).decode() if undoable else ""
+
+
+# -- the posts themselves
+
+
 @frozen
 class Post:
     """A message to one channel, with what is needed to draw it."""
@@ -189,7 +262,7 @@ class Post:
 _OWN = tuple(_c[field.name] for field in fields(Post) if field.name in _c)
 _NAMES = tuple(column.name for column in _OWN)
 _CHANGE = len(_NAMES)
-_ALERT = _CHANGE + len(rows.ENTRY_COLUMNS)
+_ALERT = _CHANGE + len(ENTRY_COLUMNS)
 """The places at which the columns of a post's change and of its alert begin."""
 
 
@@ -198,7 +271,7 @@ def drawable() -> sa.Select[Any]:
     source = posts.outerjoin(alerts, alerts.c.id == _c.alert_id)
     source = source.outerjoin(deliveries, deliveries.c.id == alerts.c.delivery_id)
     source = source.outerjoin(audit, audit.c.id == _c.undo)
-    return sa.select(*_OWN, *rows.ENTRY_COLUMNS, *rows.COLUMNS).select_from(source)
+    return sa.select(*_OWN, *ENTRY_COLUMNS, *COLUMNS).select_from(source)
 
 
 def read_posts(
@@ -208,8 +281,8 @@ def read_posts(
     return tuple(
         Post(
             **dict(zip(_NAMES, row, strict=False)),
-            change=None if row[_CHANGE] is None else rows.entry_of(row[_CHANGE:_ALERT]),
-            alert=None if row[_ALERT] is None else rows.alert_of(row[_ALERT:]),
+            change=None if row[_CHANGE] is None else entry_of(row[_CHANGE:_ALERT]),
+            alert=None if row[_ALERT] is None else alert_of(row[_ALERT:]),
         )
         for row in tx.execute(query, values)
     )
@@ -712,7 +785,7 @@ class Posting(Repository):
             return None
         near = _TRIED_AT.between(around - SAME_TIME_SECONDS, around + SAME_TIME_SECONDS)
         group = read_posts(tx, drawable().where(mine, near).order_by(_c.id).limit(SOUGHT_AT_ONCE))
-        closed = slack_limits.read(tx, _method(thread_ts)).closed_until - tx.now
+        closed = facts.limit_of(tx, _method(thread_ts)).closed_until - tx.now
         if closed > 0:
             wait = min(closed, FARTHEST_LOOKUP)
             jobs.again(tx, job, after=wait, changed_after=wait)
@@ -757,7 +830,7 @@ class Posting(Repository):
         pause = self.timings.read_pause
         if look.after is not None:
             pause = look.after
-            slack_limits.close(tx, _method(lookup.thread_ts), look.after)
+            facts.close(tx, _method(lookup.thread_ts), look.after)
         elif look.error:
             pause = min(LONGEST_LOOKUP_PAUSE, pause * 2.0**failed)
         if tx.has(_uncertain_at(lookup.channel, lookup.thread_ts)):
@@ -843,7 +916,7 @@ def _uncertain_at(channel: str, thread_ts: str) -> sa.ColumnElement[bool]:
 
 
 def _method(thread_ts: str) -> str:
-    return slack_limits.REPLIES if thread_ts else slack_limits.HISTORY
+    return facts.REPLIES if thread_ts else facts.HISTORY
 
 
 def _mark_missing(tx: Transaction, lookup: Lookup, look: Look, missing: Collection[int]) -> None:
@@ -976,7 +1049,7 @@ class Repaints(Repository):
     @writes
     def throttled(self, tx: Transaction, job: Job, *, seconds: float) -> None:
         """Slack asked to wait with all repaints of whatever channel."""
-        slack_limits.close(tx, UPDATE, seconds)
+        facts.close(tx, UPDATE, seconds)
         jobs.again(tx, job, after=0.0, attempts=job.attempts, rank=job.rank)
 
     @writes

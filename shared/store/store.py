@@ -8,20 +8,18 @@ from typing import get_type_hints
 
 from sqlalchemy.engine import URL
 
-from shared.store.alerts import Alerts
+from shared.store.alerts import Alerts, Turns
 from shared.store.audit import Confirmations
 from shared.store.db.engine import Database
 from shared.store.deliveries import Arrivals, Deliveries, FoundLeads
 from shared.store.domains import Domains
 from shared.store.erasure import Erasure, Retention
+from shared.store.facts import Instance, SlackEvents
 from shared.store.guardrails import Guardrails, Incidents
 from shared.store.history import Records
-from shared.store.instance import Instance
 from shared.store.jobs import Jobs
 from shared.store.messages import LeaseTimings, Outbox, Posting, Repaints
-from shared.store.people import Turns
 from shared.store.sequences import SequenceChanges
-from shared.store.slack_limits import SlackEvents
 from shared.store.subscriptions import Digests
 
 

@@ -14,9 +14,9 @@ from bot.worker import Kind, Worker
 from shared.settings import Settings, load
 from shared.store import Store
 from shared.store.domains import DueDomain
+from shared.store.facts import UPDATES
 from shared.store.jobs import DOMAIN, LOOKUP, PAINT, POST, Job
 from shared.store.messages import FARTHEST_LOOKUP, LONGEST_TRIAL, ChannelLease, Lookup, Post
-from shared.store.slack_limits import UPDATES
 from tests.kit.scripted import BASE
 
 WORKSPACES = ("default", "acme", "beta", "work", "w")

@@ -13,12 +13,12 @@ from bot.jobs.due import DueJobs
 from bot.slack.messages import MessageSender
 from shared.api.pace import LocalBudget
 from shared.store import deliveries, jobs, messages, sequences
+from shared.store.alerts import Candidates, Turn
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import NOW
 from shared.store.db.schema import jobs as job_rows
 from shared.store.deliveries import Arrival
 from shared.store.messages import Look
-from shared.store.people import Candidates, Turn
 from tests.faults.simulation.loop import PROCESS
 
 LATE_SECONDS = 2.0

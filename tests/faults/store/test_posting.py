@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from bot import cards
 from shared.records.audit import Actor
 from shared.settings.sections import RouteRule
-from shared.store import Store, slack_limits
+from shared.store import Store, facts
 from shared.store.deliveries import Arrival
 from shared.store.jobs import LOOKUP
 from shared.store.messages import (
@@ -407,7 +407,7 @@ async def test_updates_stay_within_slacks_limits(store: Store, clock: ManualCloc
     for _ in range(2):
         await make_stale(store)
         # Half of the burst is left for the cards that people click (UPDATES.background).
-        assert len(await repaint_for(store, clock, 30)) <= 20 + 30 / slack_limits.UPDATES.period + 1
+        assert len(await repaint_for(store, clock, 30)) <= 20 + 30 / facts.UPDATES.period + 1
 
 
 async def test_repaints_that_fail_are_tried_less_and_less(store: Store, clock: ManualClock) -> None:
