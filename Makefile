@@ -8,8 +8,10 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3.14 python3 p
 BIN := .venv/bin
 RUN := .venv/.run.stamp
 DEV := .venv/.dev.stamp
-# Each process loads all tests, for six seconds of a processor; six keep two cores busy, since many tests wait.
-TESTS := -n 6 --dist worksteal --ignore=tests/e2e -p no:schemathesis
+# Each process loads all tests, for six seconds of a processor; five keep two cores busy, since many tests wait.
+TESTS := -n 5 --dist worksteal --ignore=tests/e2e -p no:schemathesis
+# Properties wait for nothing, and the files of the others need not be loaded.
+SEARCHED := -n 2 --dist worksteal -p no:schemathesis -m "hypothesis and not e2e and not postgresql and not soak"
 # Moments at which dates go wrong, each in a zone: Mondays, months, years and leap days that begin or end while the
 # tests run, and the nights of both changes of clocks.
 MOMENTS := 2026-11-23T00:05:00+00:00@UTC 2026-11-21T23:59:40-03:30@America/St_Johns \
@@ -81,8 +83,8 @@ test-clock: $(DEV)  ## what depends on dates, at eight odd moments (TEST_NOW=...
 SEARCH_SECONDS := 75
 
 fuzz: $(DEV)  ## search new examples for the properties, in two minutes (SEED=... repeats a search)
-	@$(BIN)/python -m pytest $(TESTS) -m "hypothesis and not e2e and not postgresql and not soak" --hypothesis-profile=fuzz \
-		--hypothesis-seed=$(SEED) --search-seconds=$(SEARCH_SECONDS) $(ARGS)
+	@$(BIN)/python -m pytest $(SEARCHED) --hypothesis-profile=fuzz --hypothesis-seed=$(SEED) \
+		--search-seconds=$(SEARCH_SECONDS) $(ARGS) $$(grep -rl hypothesis --include='test_*.py' tests)
 
 soak: $(DEV)  ## the fault tests in their long form, and ten thousand seeds of the simulation
 	@$(BIN)/python -m pytest -m soak -s $(ARGS)

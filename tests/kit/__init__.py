@@ -26,10 +26,14 @@ It is told through a face, as a person, the service or Slack would see it, and n
 - Add the test's name behind the promise in `docs/contract.md`; a test keeps that list true.
 """
 
-from tests.kit.build import bounced, interested, paused_domain, signature
-from tests.kit.service import Account
-from tests.kit.shell import Run, Shell
-from tests.kit.team import Message, Team
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.kit.build import bounced, interested, paused_domain, signature
+    from tests.kit.service import Account
+    from tests.kit.shell import Run, Shell
+    from tests.kit.team import Message, Team
 
 __all__ = [
     "Account",
@@ -42,3 +46,11 @@ __all__ = [
     "paused_domain",
     "signature",
 ]
+_PLACES = {"Account": "service", "Message": "team", "Run": "shell", "Shell": "shell", "Team": "team"}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a part of the kit when it is asked for: all of it takes a second, in each process that a test starts."""
+    if name not in __all__:
+        raise AttributeError(name)
+    return getattr(import_module(f"tests.kit.{_PLACES.get(name, 'build')}"), name)

@@ -8,10 +8,8 @@ import tempfile
 from contextlib import closing
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import psycopg
-import pytest
 import sqlalchemy as sa
 from sqlalchemy import util
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
@@ -19,6 +17,9 @@ from sqlalchemy.engine import make_url
 
 from shared.storage.database import open_engine, parse_url
 from shared.store.db import migrate
+
+if TYPE_CHECKING:
+    import pytest  # what a simulation has no use for takes a quarter of a second to load, as psycopg does
 
 _COMPILED: Any = util.LRUCache(5000)
 
@@ -56,6 +57,8 @@ def migrated_file(path: Path) -> str:
 
 def migrated_postgresql(server: str) -> str:
     """Make a database with the schema on the server, and return its address."""
+    import psycopg
+
     name = f"t{secrets.token_hex(6)}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} TEMPLATE {_template(server)}")
@@ -64,6 +67,8 @@ def migrated_postgresql(server: str) -> str:
 
 def cut_connections(address: str) -> None:
     """Have PostgreSQL end everybody's connection to a database."""
+    import psycopg
+
     others = "pid <> pg_backend_pid() AND datname = current_database()"
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
@@ -101,6 +106,8 @@ def _sqlite() -> bytes:
 
 @cache
 def _template(server: str) -> str:
+    import psycopg
+
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute("CREATE DATABASE migrated")
     _migrate(_address(server, "migrated"))
