@@ -38,7 +38,7 @@ from shared.api.errors import OutreachError
 from shared.domain.wall_clock import DAY
 from shared.frozen import frozen
 from shared.history.history import History
-from shared.records.records import RecordsUnavailable
+from shared.records import RecordsUnavailable
 from shared.settings import Settings
 from shared.store import Store, open_store
 from shared.store.db.engine import sole_owner

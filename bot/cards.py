@@ -53,7 +53,7 @@ from shared.domain.reply_states import ACK, AFTER, State
 from shared.domain.wall_clock import moment
 from shared.domain_health.report import CheckReport, Code, DomainChange, DomainReport, Value, decode, encode
 from shared.frozen import frozen
-from shared.records.audit import AuditEntry
+from shared.records import AuditEntry
 from shared.settings import Settings
 from shared.store import post_kinds
 from shared.store.messages import Post

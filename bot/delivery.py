@@ -27,7 +27,7 @@ from shared.domain.alert import domain_of
 from shared.domain.card import Card, Tone
 from shared.domain.event_kinds import DNS, EVENTS, PAUSED, kind_of
 from shared.frozen import frozen
-from shared.records.records import RecordsUnavailable, Subscription
+from shared.records import RecordsUnavailable, Subscription
 from shared.settings.sections import Rota, Routing
 from shared.store import Store, post_kinds
 from shared.store.alerts import NAME_LETTERS, Candidates

@@ -39,19 +39,21 @@ from shared.domain.wall_clock import DAY, moment
 from shared.guardrails.activity import HORIZON, Activity, domain_of
 from shared.guardrails.evaluate import CLEAR_SECONDS, Finding, doubt, holding, is_on, spans_of
 from shared.guardrails.rule import EVENT_OF, Action, NamedRule, Scope, catalog, parse, subject_key
-from shared.records.audit import Actor, AuditEntry, Before
-from shared.records.guardrails import (
+from shared.records import (
     ALL,
     CLOSED,
     HEALTH,
     POLL,
+    UNDER_WAY,
+    Actor,
+    AuditEntry,
+    Before,
     CountSample,
     Incident,
     RuleFinding,
     day_of,
     number_of,
 )
-from shared.records.records import UNDER_WAY
 from shared.store import Store
 from shared.store.guardrails import HELD_EVERY
 from shared.store.jobs import Again, Done, End, Job

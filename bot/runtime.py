@@ -13,7 +13,7 @@ import structlog
 
 from bot.telemetry import metrics
 from shared.api.errors import OutreachError
-from shared.records.records import HistoryUnavailable
+from shared.records import HistoryUnavailable
 
 FAILING = 3
 """Failures in a row after which a task counts as failing."""

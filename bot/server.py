@@ -18,7 +18,7 @@ import uvicorn
 from bot.app import Bot, open_bot
 from bot.http.asgi import Application, CurrentApplication, unavailable
 from bot.telemetry import build, logs, metrics
-from shared.records.records import RecordsUnavailable
+from shared.records import RecordsUnavailable
 from shared.settings import Settings, SettingsError
 from shared.storage.allocator import give_memory_back
 from shared.storage.database import DATABASE_FIX

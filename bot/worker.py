@@ -23,7 +23,7 @@ from apscheduler.triggers.interval import IntervalTrigger
 from bot.runtime import Supervisor, Wakeup
 from shared.api.pace import boot_time
 from shared.frozen import frozen
-from shared.records.records import RecordsUnavailable
+from shared.records import RecordsUnavailable
 from shared.store import Store
 from shared.store.facts import Pace
 from shared.store.jobs import Again, End, Job

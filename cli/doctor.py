@@ -30,7 +30,7 @@ from shared.commands.base import Result
 from shared.commands.run import open_client
 from shared.domain.card import Card, Fact, Tone
 from shared.domain_health.lookup import system_resolvers
-from shared.records.records import RecordsUnavailable
+from shared.records import RecordsUnavailable
 from shared.settings import Need, Settings, SettingsError, Workspace, load
 from shared.storage.database import DATABASE_FIX, temporary_engine
 from shared.store.db import migrate

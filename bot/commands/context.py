@@ -23,7 +23,7 @@ from shared.commands.subscribe import list_sources
 from shared.domain.card import Card, warning
 from shared.domain.wall_clock import find_zone, moment
 from shared.frozen import frozen
-from shared.records.audit import Actor, AuditEntry
+from shared.records import Actor, AuditEntry
 from shared.settings import Settings, UnknownWorkspace, Workspace
 from shared.store import Store
 

@@ -60,7 +60,7 @@ from shared.domain.event_kinds import kind_of
 from shared.domain.reply_states import ACK, AFTER, HOW, TAKES, State, states_for
 from shared.domain.wall_clock import moment
 from shared.frozen import frozen
-from shared.records.audit import Actor
+from shared.records import Actor
 from shared.settings import CLAIM, UnknownWorkspace
 from shared.store.alerts import Trace
 from shared.store.audit import Verdict

@@ -24,7 +24,7 @@ from shared.domain.alert import Alert
 from shared.domain.reply_states import State
 from shared.domain.wall_clock import moment
 from shared.frozen import frozen
-from shared.records.records import RecordsUnavailable
+from shared.records import RecordsUnavailable
 from shared.store import Store
 from shared.text.formats import show_span
 

@@ -21,7 +21,7 @@ from shared.commands.base import CommandContext
 from shared.commands.help import Doctor
 from shared.commands.status import REJECTIONS
 from shared.domain.card import Button, Card, Fact, Tone
-from shared.records.records import RecordsUnavailable
+from shared.records import RecordsUnavailable
 from shared.store.history import Backlog
 
 TIMEOUT = 8

@@ -19,7 +19,7 @@ import structlog
 
 from bot.telemetry import metrics
 from shared.api.events import PROBE_SIGNATURE, SIGNATURE_HEADER, signature_matches
-from shared.records.records import RecordsUnavailable
+from shared.records import RecordsUnavailable
 from shared.settings import Settings, UnknownWorkspace
 from shared.store import Store
 from shared.store.deliveries import Arrival

@@ -17,7 +17,7 @@ from typing import Any
 import structlog
 
 from bot.core import Core
-from shared.records.records import RecordsUnavailable
+from shared.records import RecordsUnavailable
 from shared.settings import Settings
 from shared.store.messages import ChannelRefused
 

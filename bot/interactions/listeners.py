@@ -60,7 +60,7 @@ from shared.commands.subscribe import Subscribe
 from shared.domain.card import Action, Button, Card, Tone, Typed, warning
 from shared.domain.event_kinds import INTERESTED, PAUSED
 from shared.frozen import frozen
-from shared.records.records import RecordsUnavailable
+from shared.records import RecordsUnavailable
 from shared.store.messages import AWAITED, PlannedPost
 from shared.store.post_kinds import ANSWER
 from shared.store.subscriptions import about_setting

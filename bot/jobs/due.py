@@ -27,8 +27,7 @@ from shared.domain.alert import Alert, span
 from shared.domain.card import Button, Card, Tone, warning
 from shared.domain.reply_states import ACK
 from shared.frozen import frozen
-from shared.records.audit import Actor, AuditEntry
-from shared.records.records import RecordsUnavailable, Status
+from shared.records import Actor, AuditEntry, RecordsUnavailable, Status
 from shared.settings.sections import AlertPolicy
 from shared.store import jobs
 from shared.store.alerts import ASKED, BACK, Candidates, Due, ReminderTimes, ReminderWords

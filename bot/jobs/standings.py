@@ -38,7 +38,7 @@ from shared.domain.wall_clock import DAY, moment
 from shared.domain_health.lookup import Lookup, Pace, resolvers_of, system_resolvers
 from shared.domain_health.report import CheckReport, DomainReport, Followed, Value
 from shared.guardrails.rule import subject_key
-from shared.records.records import RecordsUnavailable
+from shared.records import RecordsUnavailable
 from shared.store.alerts import NAME_LETTERS
 from shared.store.domains import DueDomain, News
 from shared.store.jobs import Job

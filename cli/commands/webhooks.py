@@ -24,7 +24,7 @@ from shared.commands.run import open_client
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns
 from shared.domain.event_kinds import NAME_OF, word_of
 from shared.domain.wall_clock import moment
-from shared.records.records import RecordsUnavailable
+from shared.records import RecordsUnavailable
 from shared.settings import Need, load
 from shared.store.webhooks import SecretCipher, WebhookSubscriptions
 from shared.text.formats import show_number, show_time

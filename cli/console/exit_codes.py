@@ -90,7 +90,7 @@ def _explain(fault: Exception) -> int:  # noqa: PLR0911 # a kind of error each
     from cli.console import card_output
     from shared.api.errors import OutreachError
     from shared.commands import UsageError
-    from shared.records.records import RecordsUnavailable
+    from shared.records import RecordsUnavailable
     from shared.settings import SettingsError, UnknownWorkspace
     from shared.storage.database import DatabaseUnusable
 

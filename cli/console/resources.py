@@ -16,8 +16,7 @@ from shared.commands import Invocation
 from shared.commands.base import UNCHECKED, CommandContext, InChannel, Place
 from shared.commands.sequences import resolve_sequence
 from shared.domain.card import Card, Tone, Typed
-from shared.records.audit import Actor, AuditEntry
-from shared.records.records import RecordsUnavailable
+from shared.records import Actor, AuditEntry, RecordsUnavailable
 from shared.text.tokenize import join
 
 if TYPE_CHECKING:

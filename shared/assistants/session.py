@@ -19,8 +19,7 @@ from shared.commands import COMMANDS, Command, Invocation, UsageError, parse
 from shared.commands.base import CommandContext, Question, Result
 from shared.commands.errors import error_card
 from shared.commands.run import run as run_command
-from shared.records.audit import ASSISTANT, AuditEntry, Effect
-from shared.records.records import RecordsUnavailable
+from shared.records import ASSISTANT, AuditEntry, Effect, RecordsUnavailable
 from shared.settings import Settings, UnknownWorkspace
 from shared.text.tokenize import names_workspace
 

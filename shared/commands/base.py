@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shared.api.models import Inbox, StatsRow
     from shared.api.models import Sequence as Campaign
     from shared.api.words import Grouping
-    from shared.records.audit import Actor, Before, Effect
+    from shared.records import Actor, Before, Effect
     from shared.settings import Settings, Workspace
     from shared.store.history import Records
 
@@ -294,7 +294,7 @@ class Part(Generic[T]):
 
 async def read_part(reading: Awaitable[T]) -> Part[T]:
     """Read it; a failure of the service or the records is kept as such."""
-    from shared.records.records import RecordsUnavailable  # late: `outreach --help` reads no records
+    from shared.records import RecordsUnavailable  # late: `outreach --help` reads no records
 
     try:
         return Part(value=await reading)

@@ -28,7 +28,7 @@ from shared.domain.paused_domains import advice as advice_when_paused
 from shared.domain_health.lookup import Lookup, resolvers_of, system_resolvers
 from shared.domain_health.report import DomainChange, DomainReport, Value
 from shared.frozen import frozen
-from shared.records.records import DomainPast, DomainPause
+from shared.records import DomainPast, DomainPause
 from shared.text.formats import clip, show_number, show_rate, show_some, show_span
 
 WEEK, LOOK_BACK = timedelta(days=7), timedelta(days=30)

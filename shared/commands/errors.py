@@ -21,7 +21,7 @@ from shared.api.pace import LONGEST_STOP_SECONDS
 from shared.commands import Invocation, UsageError
 from shared.commands.base import NOTHING_CHANGED
 from shared.domain.card import Button, Card, Fact, Tone
-from shared.records.records import RecordsUnavailable
+from shared.records import RecordsUnavailable
 from shared.settings import SettingsError, UnknownWorkspace
 
 MESSAGES: dict[type[Exception], tuple[str, str]] = {

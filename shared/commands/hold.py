@@ -17,10 +17,10 @@ from shared.api.pace import Priority
 from shared.api.pipeline import failed_attempts
 from shared.commands.base import CommandContext, Data, read_part
 from shared.commands.pause import WAS, Outcome, SetStatus, Target, ends_earlier
-from shared.records.audit import Before
-from shared.records.records import (
+from shared.records import (
     LOCK_SECONDS,
     UNDER_WAY,
+    Before,
     ChangeResult,
     RecordsUnavailable,
     SequenceChange,

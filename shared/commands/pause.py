@@ -38,7 +38,7 @@ from shared.text.tokenize import quote
 if TYPE_CHECKING:
     from shared.api.models import Sequence
     from shared.commands.hold import Changes
-    from shared.records.records import Timer
+    from shared.records import Timer
 
 Status = Literal["active", "paused"]
 LOOK_BACK = timedelta(days=30)

@@ -28,8 +28,7 @@ from shared.commands.base import (
 )
 from shared.commands.undo import UNDO, UndoChange
 from shared.domain.card import Button, Card
-from shared.records.audit import AuditEntry
-from shared.records.records import RecordsUnavailable
+from shared.records import AuditEntry, RecordsUnavailable
 from shared.settings import DEFAULT, Settings, UnknownWorkspace, Workspace
 from shared.storage.budget import SharedBudget, budget_key
 

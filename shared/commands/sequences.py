@@ -32,8 +32,7 @@ from shared.text.tokenize import CURLY
 
 if TYPE_CHECKING:
     from shared.api.models import Sequence
-    from shared.records.audit import Actor
-    from shared.records.records import Timer
+    from shared.records import Actor, Timer
 
 TONES = {"active": Tone.GOOD, "paused": Tone.WARN}
 
@@ -106,7 +105,7 @@ async def _paused(listed: Many[Sequence], context: CommandContext) -> Result:
 
 def actor_of(timer: Timer) -> Actor:
     """The person who set it; timers of older versions were set in Slack, as far as they tell."""
-    from shared.records.audit import Actor
+    from shared.records import Actor
 
     return Actor(name=timer.payload.get("by", ""), face=timer.payload.get("face", "slack"))
 

@@ -27,7 +27,7 @@ from shared.text.formats import show_count, show_number, show_rate, show_span
 if TYPE_CHECKING:
     from shared.api.models import StatsRow
     from shared.domain.health import DomainHealth
-    from shared.records.records import PeriodRecords, Waits
+    from shared.records import PeriodRecords, Waits
 
 PERSON: Literal["person"] = "person"
 STATS_GROUPS: tuple[Grouping | Literal["person"], ...] = (*GROUPINGS, PERSON)
@@ -237,7 +237,7 @@ PERSON_COLUMNS = columns(
 
 async def _by_person(period: str, context: CommandContext) -> Result:
     """Everyone who claimed or marked done in the period, and all together."""
-    from shared.records.records import Waits  # late, as all that only an answer needs
+    from shared.records import Waits  # late, as all that only an answer needs
 
     asked = range_of(period, context.local_day)
     records, name, span = context.records, context.workspace.name, asked.moments(context.zone)

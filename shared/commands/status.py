@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shared.api.models import Sequence as Campaign
     from shared.domain.workspace_verdict import WorkspaceVerdict
     from shared.domain_health.report import DomainReport
-    from shared.records.records import AlertsSummary
+    from shared.records import AlertsSummary
 
 REJECTIONS = {
     "is_archived": "archived",

@@ -41,7 +41,7 @@ from shared.text.formats import clip, plural, show_number, show_some
 from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
-    from shared.records.records import Subscription
+    from shared.records import Subscription
     from shared.settings import Settings, Workspace
 
 MOST_BUTTONS = 5
@@ -97,7 +97,7 @@ class Subscribe(EventsInChannel, Changing):
 
     async def run(self, context: CommandContext) -> Result:
         """Exactly what is listed."""
-        from shared.records.records import Subscription
+        from shared.records import Subscription
 
         records, name, channel = context.records, context.workspace.name, need_channel(self, context)
         sequence, inbox, kinds = "", self.inbox, self.events
@@ -230,7 +230,7 @@ async def list_sources(context: CommandContext, channel: str) -> Sequence[Line]:
 
 def _from_settings(workspace: Workspace, channel: str, settings: Settings) -> Iterable[Line]:
     """The subscriptions by the rules of `[routes]`, and the events that an alert channel gets in any case."""
-    from shared.records.records import Subscription
+    from shared.records import Subscription
 
     own, place = workspace.alert_channel, "alert_channel"
     for number, rule in enumerate(settings.routes.rules, start=1):

@@ -37,7 +37,7 @@ from shared.domain.wall_clock import moment
 from shared.text.formats import clip, show_number, show_some
 
 if TYPE_CHECKING:
-    from shared.records.audit import AuditEntry, Before
+    from shared.records import AuditEntry, Before
     from shared.store.audit import Only
 
 WITHIN = timedelta(minutes=10)

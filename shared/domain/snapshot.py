@@ -32,8 +32,7 @@ from shared.api.pipeline import LARGE_LIST_ROWS, decode_in_thread
 from shared.api.words import GROUPINGS, Grouping
 from shared.domain.evidence import totals
 from shared.frozen import frozen
-from shared.records.guardrails import Incident
-from shared.records.records import InterestedReply, PauseEnd
+from shared.records import Incident, InterestedReply, PauseEnd
 from shared.text.formats import show_some
 
 if TYPE_CHECKING:  # a dashboard shows what was kept before it needs a client

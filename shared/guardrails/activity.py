@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from shared.domain.wall_clock import DAY
 from shared.guardrails.rule import EVENT_OF, Metric, Scope, subject_key
-from shared.records.guardrails import CLOSED, HEALTH, POLL, CountSample, Happening
+from shared.records import CLOSED, HEALTH, POLL, CountSample, Happening
 
 T = TypeVar("T")
 HORIZON = 32 * DAY

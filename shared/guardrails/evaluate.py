@@ -19,7 +19,7 @@ from shared.guardrails.rule import (
     show_limit,
     subject_key,
 )
-from shared.records.guardrails import Switch
+from shared.records import Switch
 from shared.text.formats import show_rate, show_span
 
 FRESH_SECONDS = 900.0

@@ -16,7 +16,7 @@ from shared.text.sanitize import visible
 from shared.text.tokenize import parse_duration
 
 if TYPE_CHECKING:
-    from shared.records.guardrails import StoredRule
+    from shared.records import StoredRule
 
 QUOTES = '"“”„«»'
 

@@ -31,7 +31,7 @@ from shared.domain.health import DEFAULT, Thresholds, by_score
 from shared.domain.snapshot import ProblemStart, Snapshot, to_json
 from shared.domain.wall_clock import moment
 from shared.history.last_snapshot import LAST_BODY, decoded
-from shared.records.records import HistoryUnavailable, Sample, Transition
+from shared.records import HistoryUnavailable, Sample, Transition
 from shared.storage.database import Transaction, open_engine
 
 METRIC = "health_score"

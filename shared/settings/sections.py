@@ -28,7 +28,7 @@ from pydantic.fields import FieldInfo
 from shared.domain.health import Thresholds
 from shared.domain.roles import Role
 from shared.domain.wall_clock import QuietHours, moment, parse_time
-from shared.records.records import Subscription
+from shared.records import Subscription
 from shared.settings import value_types as of
 from shared.storage.config_file import sibling_file, sqlite_file, user_state_folder
 

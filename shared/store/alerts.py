@@ -26,7 +26,7 @@ from shared.domain.reply_states import ACK, State, states_for
 from shared.domain.wall_clock import DAY, moment
 from shared.frozen import frozen
 from shared.guardrails.rule import subject_key
-from shared.records.audit import Actor, AuditEntry
+from shared.records import Actor, AuditEntry
 from shared.store import facts, jobs, messages
 from shared.store.audit import add_entry
 from shared.store.db.engine import Repository, Transaction, method, portions, reads, writes

@@ -19,7 +19,7 @@ import sqlalchemy as sa
 
 from shared.domain.wall_clock import DAY
 from shared.frozen import frozen
-from shared.records.audit import Actor, AuditEntry, Now
+from shared.records import Actor, AuditEntry, Now
 from shared.store import messages
 from shared.store.db.engine import Repository, Transaction, method, reads, writes
 from shared.store.db.schema import audit, literal, posts, questions

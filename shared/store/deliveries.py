@@ -26,7 +26,7 @@ import sqlalchemy as sa
 from shared.domain.event_kinds import ACKNOWLEDGED, INTERESTED, ONLY_WITH_WORDS, PAUSED, REPLIES, kind_of
 from shared.domain.wall_clock import DAY
 from shared.frozen import frozen
-from shared.records.records import Subscription
+from shared.records import Subscription
 from shared.store import facts, jobs, messages
 from shared.store.alerts import PAUSED_SECONDS, Candidates, Turn, open_cards, take
 from shared.store.db import migrate

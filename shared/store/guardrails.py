@@ -19,11 +19,11 @@ from shared.domain.event_kinds import PAUSED
 from shared.domain.wall_clock import DAY, HOUR
 from shared.guardrails.activity import HORIZON, domain_of
 from shared.guardrails.rule import EVENT_OF, parse, subject_key
-from shared.records.audit import AuditEntry
-from shared.records.guardrails import (
+from shared.records import (
     ALL,
     CLOSED,
     POLL,
+    AuditEntry,
     CountSample,
     Happening,
     Incident,

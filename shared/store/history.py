@@ -19,7 +19,7 @@ from shared.domain.event_kinds import PAUSED
 from shared.domain.paused_domains import pause_reason
 from shared.domain.wall_clock import DAY, moment
 from shared.frozen import frozen
-from shared.records.records import (
+from shared.records import (
     AlertsSummary,
     DomainIncident,
     DomainPast,

@@ -46,7 +46,7 @@ from shared.api.events import Event, read_event
 from shared.domain.alert import PRUNED, Alert
 from shared.domain.wall_clock import moment
 from shared.frozen import frozen
-from shared.records.audit import Actor, AuditEntry, Before
+from shared.records import Actor, AuditEntry, Before
 from shared.store import facts, jobs
 from shared.store.db.engine import (
     AT_ONCE,

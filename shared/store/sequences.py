@@ -14,10 +14,11 @@ import sqlalchemy as sa
 
 from shared.domain.wall_clock import moment
 from shared.frozen import frozen
-from shared.records.audit import Actor, AuditEntry
-from shared.records.records import (
+from shared.records import (
     LOCK_SECONDS,
     UNDER_WAY,
+    Actor,
+    AuditEntry,
     ChangeResult,
     SequenceChange,
     Status,

@@ -9,8 +9,7 @@ from functools import partial
 
 from shared.domain.wall_clock import MORNING, Recurrence, moment, parse_recurrence
 from shared.frozen import frozen
-from shared.records.guardrails import ALL_RULES
-from shared.records.records import Subscription
+from shared.records import ALL_RULES, Subscription
 from shared.store import facts, jobs, messages
 from shared.store.db.engine import Repository, Transaction, reads, writes
 from shared.store.db.schema import literal, posts

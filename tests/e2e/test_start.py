@@ -25,5 +25,5 @@ def test_help_waits_for_no_client_no_records_and_no_parser() -> None:
         "pydantic",
         "rich",
         "shared.api.client",
-        "shared.records.records",
+        "shared.records",
     }

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from sandbox.slack import seed
-from shared.records.records import Timer
+from shared.records import Timer
 from shared.store.db.schema import jobs
 from tests.kit.clock import moment
 from tests.kit.service import Account

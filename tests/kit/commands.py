@@ -20,8 +20,7 @@ from shared.commands.base import CommandContext, Question, Result
 from shared.commands.run import carry_out, run
 from shared.domain.card import Button, Card
 from shared.domain.roles import INCLUDED
-from shared.records.audit import Actor, AuditEntry
-from shared.records.records import RecordsUnavailable
+from shared.records import Actor, AuditEntry, RecordsUnavailable
 from shared.settings import load
 from shared.settings.sections import Routing
 from shared.storage.database import parse_url

@@ -9,7 +9,7 @@ from bot.commands.context import CommandContexts
 from bot.delivery import Routes
 from bot.jobs.due import Reminders
 from bot.slack.directory import UserDirectory
-from shared.records.audit import Actor
+from shared.records import Actor
 from shared.settings.sections import AlertPolicy, Routing
 from shared.store import Store
 from shared.store.deliveries import Arrival

@@ -13,8 +13,7 @@ from shared.api.models import Inbox, Lead, Sequence, StatsRow
 from shared.api.pace import BudgetState
 from shared.domain.card import Fact
 from shared.domain.snapshot import Reading, Snapshot
-from shared.records.guardrails import Incident
-from shared.records.records import DomainPast
+from shared.records import DomainPast, Incident
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick, intervals
 from tui.feed.startup import ServiceFeed

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from shared.domain.snapshot import Snapshot
 from shared.history.history import History
-from shared.records.records import InterestedReply
+from shared.records import InterestedReply
 from shared.storage.database import parse_url
 from tests.kit.snapshots import Clock, FakeFeed, account, failing
 from tui.app.dashboard import DashboardApp

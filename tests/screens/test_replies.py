@@ -11,7 +11,7 @@ import pytest
 
 from shared.domain.card import Action, Card
 from shared.domain.reply_queue import Change, Permission, QueuedReplies, QueuedReply, Verb
-from shared.records.records import RecordsUnavailable
+from shared.records import RecordsUnavailable
 from shared.settings import Need, Settings
 from shared.settings import load as load_settings
 from tests.kit.snapshots import NOW

@@ -18,7 +18,7 @@ import psutil
 
 from sandbox.slack import seed
 from sandbox.slack.model import Channel
-from shared.records.records import Subscription
+from shared.records import Subscription
 from shared.storage.database import parse_url
 from shared.store import open_store
 from tests.kit.bot import interested

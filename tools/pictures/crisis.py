@@ -19,7 +19,7 @@ from shared.domain.event_kinds import INTERESTED, PAUSED
 from shared.domain.paused_domains import pause_reason
 from shared.domain.reply_queue import QueuedReply
 from shared.domain.snapshot import SOURCES, Reading, Snapshot
-from shared.records.records import DomainPast, DomainPause
+from shared.records import DomainPast, DomainPause
 from tests.kit.pace import NoPacing
 from tui.model.board import DomainFacts
 

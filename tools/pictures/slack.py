@@ -20,7 +20,7 @@ from shared.domain.alert import Alert
 from shared.domain.card import Card, Fact
 from shared.domain.event_kinds import INTERESTED
 from shared.domain.health import roll_up
-from shared.records.audit import Actor, AuditEntry, Before
+from shared.records import Actor, AuditEntry, Before
 from shared.store.history import UnclaimedReplies
 from tests.kit.commands import NOW
 

@@ -20,7 +20,7 @@ from shared.domain import evidence
 from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot, take_snapshot
 from shared.domain.workspace_verdict import PAUSED, Condition, conditions_of, judge_reading
 from shared.history.history import History
-from shared.records.records import HistoryUnavailable
+from shared.records import HistoryUnavailable
 from shared.settings import Settings, Workspace
 from shared.text.sanitize import visible, visible_json
 from tui.app.dashboard import DashboardApp

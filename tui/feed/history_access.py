@@ -16,7 +16,7 @@ from shared.api.models import Inbox
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot
 from shared.frozen import frozen
-from shared.records.records import HistoryUnavailable, Transition
+from shared.records import HistoryUnavailable, Transition
 from tui.model.course import LEAST_SPAN, Course, course_of
 from tui.model.happened import Mark, of_transitions, together
 from tui.model.incident import Incident, lanes_of

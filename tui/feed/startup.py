@@ -22,8 +22,7 @@ from shared.domain.card import Fact, Tone
 from shared.domain.local_zone import local_zone
 from shared.domain.snapshot import Snapshot, service_day
 from shared.history.last_snapshot import read_last_snapshot
-from shared.records.audit import Actor
-from shared.records.records import DomainPast, PauseEnd, RecordsUnavailable
+from shared.records import Actor, DomainPast, PauseEnd, RecordsUnavailable
 from shared.settings import Settings, SettingsError
 from tui.feed.history_access import HistoryAccess, as_recalled
 from tui.feed.pending_changes import Asked, run_command

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from shared.domain.snapshot import ProblemStart
 from shared.domain.workspace_verdict import BAD, DOMAIN_KINDS, GUARDRAIL, PAUSED, Condition
 from shared.frozen import frozen
-from shared.records.records import DomainPause
+from shared.records import DomainPause
 from shared.text.sanitize import visible
 from tui.model.happened import Mark, MarkKind
 from tui.theme.words import clock

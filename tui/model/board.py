@@ -25,7 +25,7 @@ from shared.domain.workspace_verdict import (
     judge_reading,
 )
 from shared.frozen import frozen
-from shared.records.records import DomainPast, DomainPause
+from shared.records import DomainPast, DomainPause
 from tui.model.lines import Freshness, InboxLine, SequenceLine, Stamp, StatsLine
 from tui.theme.words import clock
 

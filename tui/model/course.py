@@ -10,7 +10,7 @@ from shared.domain.card import Tone
 from shared.domain.health import DEFAULT, Thresholds, by_score
 from shared.domain.local_zone import local
 from shared.frozen import frozen
-from shared.records.records import Sample
+from shared.records import Sample
 from tui.theme.palette import TONE_INK, Ink
 from tui.theme.words import BLOCKS, REST, Piece, Words, clock
 

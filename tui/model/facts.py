@@ -12,7 +12,7 @@ from shared.domain.paused_domains import advice
 from shared.domain.wall_clock import moment
 from shared.domain.workspace_verdict import Condition
 from shared.frozen import frozen
-from shared.records.records import DomainPast
+from shared.records import DomainPast
 from shared.text.formats import show_count, show_number, show_some, show_span
 from tui.model.board import LABELS
 from tui.model.frame import DomainLine, Frame

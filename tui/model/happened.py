@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shared.domain.wall_clock import moment
 from shared.frozen import frozen
-from shared.records.guardrails import Incident
-from shared.records.records import PeriodRecords, Transition
+from shared.records import Incident, PeriodRecords, Transition
 from shared.text.formats import show_number
 from tui.theme.palette import Ink
 

@@ -19,7 +19,7 @@ from shared.domain.health import DEFAULT, Thresholds, by_score
 from shared.domain.local_zone import local
 from shared.frozen import frozen
 from shared.guardrails.rule import subject_key
-from shared.records.records import Transition
+from shared.records import Transition
 from shared.text.formats import show_number, show_span
 from shared.text.sanitize import visible
 from tui.model.happened import LOOKS, Mark, MarkKind

@@ -15,7 +15,7 @@ from shared.domain.card import Tone
 from shared.domain.health import DEFAULT, Thresholds, Verdict
 from shared.domain.snapshot import Reading
 from shared.frozen import frozen
-from shared.records.records import PauseEnd
+from shared.records import PauseEnd
 from tui.theme.words import ago
 
 

@@ -17,7 +17,7 @@ from textual.widget import Widget
 from shared.domain.card import Button, Card, Tone
 from shared.domain.reply_queue import Change, Permission, QueuedReplies, QueuedReply, ReplyQueue, Verb
 from shared.domain.snapshot import Reading
-from shared.records.records import RecordsUnavailable
+from shared.records import RecordsUnavailable
 from shared.text.sanitize import visible
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.frame import Frame

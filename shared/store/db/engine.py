@@ -22,7 +22,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.engine import URL
 
-from shared.records.records import RecordsUnavailable
+from shared.records import RecordsUnavailable
 from shared.storage import database
 from shared.store.db import migrate
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from shared.frozen import frozen
-from shared.records.records import RecordsUnavailable
+from shared.records import RecordsUnavailable
 from shared.storage import database
 from shared.store.db.schema import alembic_version, metadata, releases
 

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from bot import delivery
 from sandbox.slack import seed
 from shared.api.events import Event
-from shared.records.records import AlertsSummary
+from shared.records import AlertsSummary
 from shared.store import Store
 from shared.store.db import schema
 from shared.store.db.engine import Transaction

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from sandbox.slack import seed
 from shared.api.words import EVENT_KINDS
-from shared.records.records import RecordsUnavailable
+from shared.records import RecordsUnavailable
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from shared.store.db import schema

@@ -20,7 +20,7 @@ from bot.http.webhook import (
     DeliveryIntake,
     Refused,
 )
-from shared.records.records import RecordsUnavailable
+from shared.records import RecordsUnavailable
 from shared.store import Store
 from shared.store.db.schema import deliveries
 from shared.store.deliveries import Arrival

@@ -17,7 +17,7 @@ from bot.worker import Kind
 from shared import settings as shared_settings
 from shared.api.models import Inbox
 from shared.domain.card import Card
-from shared.records.records import Subscription
+from shared.records import Subscription
 from shared.settings.sections import Routing
 from shared.store import Store, jobs
 from shared.store.messages import Post

@@ -8,7 +8,7 @@ from bot import cards
 from bot.delivery import Routes
 from bot.slack.directory import UserDirectory
 from shared.domain.alert import Alert
-from shared.records.audit import Actor
+from shared.records import Actor
 from shared.settings.sections import AlertPolicy, Rota, Routing
 from shared.store import Store
 from shared.store.messages import Post

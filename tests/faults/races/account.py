@@ -22,9 +22,7 @@ from shared.commands.run import carry_out, run
 from shared.commands.undo import UndoChange
 from shared.domain.card import Card
 from shared.guardrails import rule as rules
-from shared.records.audit import Actor
-from shared.records.guardrails import RuleFinding
-from shared.records.records import Timer
+from shared.records import Actor, RuleFinding, Timer
 from shared.store import Store, open_store
 from shared.store.db.schema import jobs
 from shared.store.jobs import LATE, LOOKUP, PAINT, POST

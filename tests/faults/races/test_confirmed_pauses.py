@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from bot import cards
 from bot.worker import LEASE_SECONDS
 from shared.api.errors import OutreachError
-from shared.records.records import LOCK_SECONDS, RecordsUnavailable
+from shared.records import LOCK_SECONDS, RecordsUnavailable
 from shared.store.sequences import LATE_SECONDS, SequenceChanges
 from tests.faults.races.account import Process, Remote, open_process
 from tests.kit.manual_clock import HOUR, ManualClock, arrive, post_all

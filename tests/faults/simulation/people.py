@@ -15,8 +15,7 @@ from shared.api.errors import OutreachError
 from shared.commands import parse
 from shared.commands.base import Question
 from shared.commands.run import carry_out, run
-from shared.records.audit import Actor, AuditEntry
-from shared.records.records import RecordsUnavailable
+from shared.records import Actor, AuditEntry, RecordsUnavailable
 
 if TYPE_CHECKING:
     from tests.faults.simulation.world import World

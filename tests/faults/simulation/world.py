@@ -22,7 +22,7 @@ from bot.app import Bot, open_bot
 from bot.commands.context import CommandContexts, open_contexts
 from shared import settings as shared_settings
 from shared.commands.run import open_client
-from shared.records.records import RecordsUnavailable
+from shared.records import RecordsUnavailable
 from shared.settings import Settings
 from shared.storage import database
 from shared.store import LeaseTimings, open_store

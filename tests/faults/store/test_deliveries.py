@@ -8,7 +8,7 @@ import json
 import pytest
 import sqlalchemy as sa
 
-from shared.records.audit import Actor
+from shared.records import Actor
 from shared.settings.sections import RouteRule
 from shared.store import Store, open_store
 from shared.store.deliveries import Arrival, PendingDelivery

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import make_url
 
-from shared.records.records import RecordsUnavailable
+from shared.records import RecordsUnavailable
 from shared.storage import database
 from shared.storage.database import open_engine, parse_url
 from shared.store.db.engine import Database, unreachable

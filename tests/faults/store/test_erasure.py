@@ -9,8 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
 
-from shared.records.audit import AuditEntry
-from shared.records.records import Timer
+from shared.records import AuditEntry, Timer
 from shared.storage.database import temporary_engine
 from shared.storage.redaction import REMOVED, Redaction, clear_free_space, mentions, redact
 from shared.store import Store

@@ -17,7 +17,7 @@ from shared.api.pace import BudgetState
 from shared.domain.snapshot import SOURCES, Reading, Snapshot
 from shared.history import history as module
 from shared.history.history import History
-from shared.records.records import HistoryUnavailable
+from shared.records import HistoryUnavailable
 from shared.storage.database import parse_url
 
 NOW = datetime(2026, 3, 10, 14, 30, tzinfo=UTC)

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from bot.runtime import Wakeup
 from bot.worker import Kind, Worker
-from shared.records.records import RecordsUnavailable
+from shared.records import RecordsUnavailable
 from shared.store import Store, open_store
 from shared.store import jobs as job_rows
 from shared.store.db.schema import jobs

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from bot import cards
-from shared.records.audit import Actor
+from shared.records import Actor
 from shared.settings.sections import RouteRule
 from shared.store import Store, facts
 from shared.store.deliveries import Arrival

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from shared.records.records import RecordsUnavailable
+from shared.records import RecordsUnavailable
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from tests.kit.bot import interested

@@ -9,7 +9,7 @@ from dataclasses import replace
 import sqlalchemy as sa
 
 from shared.domain.wall_clock import DAY, moment
-from shared.records.records import Grouping, Waits
+from shared.records import Grouping, Waits
 from shared.store import Store
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import alerts, deliveries

@@ -16,9 +16,7 @@ from alembic.script import ScriptDirectory
 
 from bot.delivery import Routes
 from shared.domain.reply_states import AFTER, State
-from shared.records.audit import Actor
-from shared.records.guardrails import RuleFinding
-from shared.records.records import Timer
+from shared.records import Actor, RuleFinding, Timer
 from shared.store import Store, erasure, jobs, open_store
 from shared.store.db import migrate, schema
 from shared.store.db.engine import SteadyClock

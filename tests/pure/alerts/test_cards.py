@@ -45,8 +45,7 @@ from shared.domain_health.report import (
     Value,
     encode,
 )  # fmt: skip
-from shared.records.audit import Actor, AuditEntry, Before, Now
-from shared.records.guardrails import Incident
+from shared.records import Actor, AuditEntry, Before, Incident, Now
 from shared.store.alerts import Due
 from shared.store.messages import Post
 from tests.kit.picture import notification, picture

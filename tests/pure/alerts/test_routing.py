@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.delivery import Routes
-from shared.records.records import Subscription
+from shared.records import Subscription
 from shared.settings.sections import ChannelPolicy, RouteRule, Routing
 from shared.store.deliveries import PendingDelivery
 from shared.store.messages import PlannedPost

@@ -7,7 +7,7 @@ import pytest
 from shared.api import errors
 from shared.commands.errors import error_card
 from shared.domain.card import Tone
-from shared.records.records import RecordsUnavailable
+from shared.records import RecordsUnavailable
 
 ALL = [
     errors.Unauthorized(endpoint="GET /sequences", status=401, code="unauthorized"),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from shared.commands import hold
-from shared.records.records import LOCK_SECONDS, RecordsUnavailable
+from shared.records import LOCK_SECONDS, RecordsUnavailable
 from shared.store.sequences import SequenceChanges
 from tests.kit.commands import CommandHarness
 from tests.kit.scripted import Request

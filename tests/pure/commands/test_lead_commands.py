@@ -8,7 +8,7 @@ import pytest
 from shared.commands import UsageError, parse
 from shared.commands.leads import Add
 from shared.domain.card import Tone
-from shared.records.audit import Actor
+from shared.records import Actor
 from tests.kit.commands import CommandHarness, facts, text
 
 

@@ -7,8 +7,7 @@ from datetime import timedelta
 
 from shared.commands.subscribe import digest_card
 from shared.domain.card import Card, Tone
-from shared.records.audit import Actor, AuditEntry
-from shared.records.records import Subscription
+from shared.records import Actor, AuditEntry, Subscription
 from tests.kit.commands import NOW, CommandHarness, facts
 
 ANN, BEN = (Actor(name=name, id=f"U{name}", face="slack") for name in ("ann", "ben"))

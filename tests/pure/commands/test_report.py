@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from shared.commands import UsageError
-from shared.records.audit import AuditEntry
+from shared.records import AuditEntry
 from shared.settings import load
 from tests.kit.commands import DOWN, NOW, CommandHarness, facts
 

@@ -18,7 +18,7 @@ from shared.api.errors import (
 )
 from shared.domain.snapshot import RATE_LIMITED, REJECTED, SLOW, UNREACHABLE, UNREADABLE, cause_of
 from shared.domain.workspace_verdict import GUARDRAIL, Condition
-from shared.records.records import DomainPause
+from shared.records import DomainPause
 from tests.kit.snapshots import NOW
 from tui.model.alarms import (
     Alarm,

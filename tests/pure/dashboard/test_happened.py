@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from shared.domain_health.report import Check, CheckReport, Code, DomainChange, Value
-from shared.records.audit import Actor, AuditEntry
-from shared.records.records import DomainIncident, PeriodRecords, Transition
+from shared.records import Actor, AuditEntry, DomainIncident, PeriodRecords, Transition
 from tests.kit.snapshots import NOW, fired
 from tui.model.happened import MarkKind, of_dns, of_incidents, of_period, of_transitions, together
 

@@ -13,7 +13,7 @@ import pytest
 from shared.api.models import Inbox
 from shared.domain.health import DEFAULT
 from shared.history.history import History
-from shared.records.records import HistoryUnavailable, Transition
+from shared.records import HistoryUnavailable, Transition
 from shared.storage.database import parse_url
 from tests.kit.snapshots import NOW, account, reading
 from tui.feed import history_access

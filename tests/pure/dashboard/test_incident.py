@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shared.api.models import Inbox
 from shared.domain.health import roll_up, verdict
-from shared.records.records import Transition
+from shared.records import Transition
 from tests.kit.snapshots import NOW
 from tui.model.incident import Incident, Lane, LaneState, lanes_of
 from tui.screens.incidents import range_for

@@ -10,7 +10,7 @@ from typing import Any
 
 from shared.domain.snapshot import ProblemStart, from_json, to_json
 from shared.history.history import History
-from shared.records.records import DomainPast, DomainPause, PauseEnd
+from shared.records import DomainPast, DomainPause, PauseEnd
 from shared.storage.database import parse_url
 from tests.kit.scripted import ScriptedAccount
 from tests.kit.snapshots import NOW, Clock, board_of

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from shared.domain.snapshot import Snapshot
-from shared.records.records import InterestedReply
+from shared.records import InterestedReply
 from tests.kit.snapshots import NOW, account
 from tui.model.replies import ReplyNews
 

@@ -15,7 +15,7 @@ from shared.api.errors import Unreachable
 from shared.api.models import StatsRow
 from shared.commands import parse
 from shared.commands.pause import SetStatus
-from shared.records.records import DomainPast, PauseEnd, PeriodRecords, RecordsUnavailable
+from shared.records import DomainPast, PauseEnd, PeriodRecords, RecordsUnavailable
 from shared.settings import load
 from tests.kit.snapshots import NOW, Clock, FakeFeed, account, fired
 from tests.pure.dashboard.test_pending_changes import Desk

@@ -19,7 +19,7 @@ from shared.domain.card import Card, Fact, Row, Table, Tone
 from shared.domain.health import DEFAULT
 from shared.domain.reply_queue import QueuedReply
 from shared.domain.snapshot import REJECTED, Snapshot
-from shared.records.records import DomainPast, DomainPause, PauseEnd, Sample
+from shared.records import DomainPast, DomainPause, PauseEnd, Sample
 from tests.kit.snapshots import NOW, account, board_of, fired, reading
 from tui.model import facts
 from tui.model.alarms import acknowledged, update

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from shared.domain.snapshot import REJECTED, UNREADABLE, Snapshot
-from shared.records.records import DomainPast, DomainPause
+from shared.records import DomainPast, DomainPause
 from tests.kit.snapshots import NOW, account, failing, fired, reading, tick_of
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.alarms import since_words

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 
 from shared.api.models import Lead
 from shared.domain.snapshot import Reading, Snapshot, from_json, to_json
-from shared.records.guardrails import Incident
-from shared.records.records import InterestedReply
+from shared.records import Incident, InterestedReply
 
 NOW = datetime(2026, 3, 2, 14, 32, tzinfo=UTC)
 MAYA = Lead(id="ld_1", email="Maya@harbor.example", status="interested", first_name="Maya")

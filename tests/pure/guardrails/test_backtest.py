@@ -6,7 +6,7 @@ from shared.domain.wall_clock import DAY
 from shared.guardrails.activity import Activity
 from shared.guardrails.evaluate import backtest
 from shared.guardrails.rule import parse
-from shared.records.guardrails import CountSample, Happening
+from shared.records import CountSample, Happening
 
 START = 20_000 * DAY
 

@@ -12,7 +12,7 @@ from shared.domain.wall_clock import DAY
 from shared.guardrails.activity import Activity
 from shared.guardrails.evaluate import doubt, evaluate, holding
 from shared.guardrails.rule import parse
-from shared.records.guardrails import CountSample, Happening
+from shared.records import CountSample, Happening
 
 NOW = datetime(2026, 3, 10, 14, 30, tzinfo=UTC).timestamp()
 TODAY = int(NOW // DAY)

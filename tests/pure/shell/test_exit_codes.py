@@ -7,7 +7,7 @@ import pytest
 from cli.console import exit_codes
 from shared.api.errors import Uncertain, Unreachable
 from shared.domain.card import Card
-from shared.records.records import RecordsUnavailable
+from shared.records import RecordsUnavailable
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,107 @@
-"""The records of alerts, replies, domains and pauses, as they are read. Times are aware datetimes in UTC unless said."""
+"""The records of the bot, as the commands and the dashboard read them: acts, replies, domains, pauses, guardrails.
+
+Times are aware datetimes in UTC unless said.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Literal
 
 from shared.frozen import frozen
-from shared.records.audit import AuditEntry
+
+# -- acts
+
+
+@frozen
+class Actor:
+    """A person who does something, and the place: `face` is slack, shell, dashboard, web (a browser) or bot (a timer)."""
+
+    name: str
+    id: str = ""
+    """The id of a user of Slack; where there is none, the name tells who it is."""
+    face: str = "shell"
+    channel: str = ""
+    via: str = ""
+    """`assistant` where an assistant reads in this name."""
+
+    @property
+    def shown(self) -> str:
+        """`@ann`, as cards and threads call people of Slack; others by their names."""
+        is_of_slack = self.face == "slack" or (self.face == "dashboard" and self.id)
+        return f"@{self.name}" if is_of_slack else self.name
+
+
+ASSISTANT = "assistant"
+Effect = Literal["", "paused", "resumed", "refused", "failed", "read"]
+"""The effect of a change; empty if it didn't pause or resume sequences. A call of an assistant is `read`."""
+
+
+@frozen
+class Now:
+    """The present state of a sequence, and who made it so; `by` is empty where a timer did."""
+
+    status: Literal["active", "paused"]
+    ends_at: float | None = None
+    """The end of its pause, in Unix seconds."""
+    by: str = ""
+
+
+@frozen
+class Before:
+    """The state of a sequence before a change, which an Undo restores, and what became of it since."""
+
+    label: str
+    status: Literal["active", "paused"]
+    revision: int | None = None
+    """The number of its changes with this one: at another number someone has changed it since. None: unknown."""
+    ends_at: float | None = None
+    """The end that its pause had, in Unix seconds."""
+    reason: str = ""
+    new_end: float | None = None
+    """The end that the change gave its pause, in Unix seconds."""
+    later: Now | None = None
+    """The state that the last change since gave it; None where nobody changed it but an Undo of this very change."""
+
+
+@frozen
+class AuditEntry:
+    """One act that changed something, failed or was refused, or a call of an assistant."""
+
+    at: datetime
+    actor: Actor
+    workspace: str
+    command: str
+    result: str
+    effect: Effect = ""
+    sequences: tuple[str, ...] = ()
+    """The ids of those that it paused or resumed, or whose pause it gave another end."""
+    reason: str = ""
+    """The reason of the pause."""
+    undoable: Mapping[str, Before] = field(default_factory=dict)
+    """The part of `sequences` that an Undo takes back, as they were before."""
+    undoes: int = 0
+    """The number of the entry that it took back."""
+    number: int = 0
+    """Its own, once it is stored."""
+    undone_by: str = ""
+    overtaken_by: str = ""
+    """The person who changed all of its sequences since."""
+
+    def state_of(self, sequence: str) -> Now:
+        """The present state of one of `undoable`."""
+        before = self.undoable[sequence]
+        if before.later:
+            return before.later
+        if self.undone_by:
+            return Now(status=before.status, ends_at=before.ends_at, by=self.undone_by)
+        status: Literal["active", "paused"] = "paused" if self.effect == "paused" else "active"
+        return Now(status=status, ends_at=before.new_end, by=self.actor.shown)
+
+
+# -- replies, domains and pauses
 
 
 @frozen
@@ -211,3 +304,106 @@ class Timer:
     key: str
     due_at: datetime
     payload: Mapping[str, str] = field(default_factory=dict)
+
+
+# -- guardrails: rules, switches, incidents and counts
+
+POLL, HEALTH, CLOSED = "poll", "health", "closed"
+"""Scopes of samples beside sequence and inbox: the reading itself, the score of an inbox, a day whose counts are whole."""
+ALL = ""
+"""In place of a workspace and a rule: the switch of all guardrails."""
+ALL_RULES = "all guardrails"
+"""The setting that every workspace has in common: messages about it are one another's, whichever workspace they name."""
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+def number_of(day: date) -> int:
+    """Days since 1970-01-01, by which samples name a day."""
+    return day.toordinal() - _EPOCH
+
+
+def day_of(number: int) -> date:
+    return date.fromordinal(number + _EPOCH)
+
+
+@frozen
+class Happening:
+    """A delivery, without its words."""
+
+    at: float
+    kind: str
+    sequence: str = ""
+    inbox: str = ""
+    domain: str = ""
+
+
+@frozen
+class CountSample:
+    """The counts of one service day up to a moment, for a sequence's name or an inbox's address.
+
+    A count is None where the service left it out.
+    """
+
+    scope: str
+    key: str
+    day: int
+    """Days since 1970-01-01."""
+    at: float
+    sends: int | None = 0
+    replies: int | None = 0
+    positive: int | None = 0
+    health: float | None = None
+
+
+@frozen
+class StoredRule:
+    """A rule that was added by a command."""
+
+    name: str
+    sentence: str
+    added_by: str = ""
+    """The Slack id of who added it; empty for a shell."""
+    added_name: str = ""
+
+
+@frozen
+class Switch:
+    """A rule that is off or snoozed; `ALL` for all of them. `until` None: until a person turns it on."""
+
+    rule: str
+    by: str
+    at: float
+    until: float | None = None
+
+
+@frozen
+class RuleFinding:
+    """That a rule fired about one subject, and what it does."""
+
+    workspace: str
+    rule: str
+    sentence: str
+    action: str
+    subject: str
+    label: str
+    note: str
+    """The measurement in words."""
+    domain: str = ""
+    """The domain in trouble, in small letters: all that is found on one is told once. Empty where it is told by itself."""
+    sequences: tuple[str, ...] = ()
+    """The ids of the sequences that it pauses."""
+    resumes_at: float | None = None
+
+
+@frozen
+class Incident(RuleFinding):
+    """A finding that was acted on and told once, and is open until its condition is long over."""
+
+    id: int
+    began_at: float
+    held_at: float
+    ended_at: float | None = None
+    state: str = "done"
+    """decided, done or failed."""
+    told: str = ""
+    """The message that tells of it, alone or with others of its domain; empty: it has none, or that of its act."""
