@@ -15,7 +15,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from datetime import date, timedelta
 from typing import Annotated, Any
 
@@ -51,7 +51,7 @@ from shared.domain.health import Thresholds, verdict
 from shared.domain.paused_domains import advice, pause_reason
 from shared.domain.reply_states import ACK, AFTER, State
 from shared.domain.wall_clock import moment
-from shared.domain_health.report import CheckReport, Code, DomainChange, DomainReport, Value, decode, encode
+from shared.domain_health.report import CheckReport, Code, DomainChange, DomainReport, Value, decode
 from shared.frozen import frozen
 from shared.records import AuditEntry
 from shared.settings import Settings
@@ -349,7 +349,7 @@ def card_settings(settings: Settings) -> CardSettings:
 
 # -- the cards of a domain: paused, sending again, recovered, and its DNS
 
-# Everything that isn't in the delivery comes from `Alert.subject`, which `bot.jobs.standings` writes; it may be missing.
+# Everything that isn't in the delivery comes from the alert's standing, which `bot.jobs.standings` writes.
 # The service doesn't report a recovery, so it is derived from the domain's inboxes, now and before.
 
 SENDING = "sending"
@@ -364,10 +364,45 @@ UNKNOWN_STATUS = "of unknown status"
 _STATUS = {"active": "active", "warming": "warming up", "resting": "resting"}
 
 
+@frozen
+class Standing:
+    """The state of an alert's domain at the last look; what nobody has looked at has its default."""
+
+    stage: str = ""
+    inboxes: Sequence[Mapping[str, Any]] = ()
+    """The health and status of each."""
+    troubled: bool = False
+    """It was seen not to be well, once."""
+    rested: bool = False
+    """It was seen at rest, once."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Its events in the week before the pause, and since, by kind."""
+    sequences: Sequence[str] = ()
+    """The sequences that sent from it."""
+    active: Sequence[str] | None = None
+    """Those of them that send; None: that is unknown."""
+    guardrails: Sequence[tuple[str, str]] = ()
+    """The rules that hold against it, each with what it found."""
+    dns: DomainReport | str | None = None
+    """Its problems; else `good` or `unknown`."""
+    moved: bool = False
+    """The card of the domain's pause shows it instead."""
+
+    @property
+    def problems(self) -> Sequence[CheckReport]:
+        return _causes(self.dns.checks) if isinstance(self.dns, DomainReport) else ()
+
+
+def standing_of(alert: Alert) -> Standing:
+    """What another version may have written and this one can't read is as if nobody had looked."""
+    return decode(Standing, alert.standing or "{}") or Standing()
+
+
 def paused_card(alert: Alert) -> Card:
     """Red while it is paused or its DNS is broken, amber while it warms up, green when it has recovered."""
-    name, stage = clip(domain_of(alert.event) or "A domain"), alert.subject.get("stage")
-    problems, why = problems_in(alert.subject), clip(pause_reason(alert.event), length=REASON)
+    name, standing = clip(domain_of(alert.event) or "A domain"), standing_of(alert)
+    stage, problems = standing.stage, standing.problems
+    why = clip(pause_reason(alert.event), length=REASON)
     title, tone, back = f"{name} is paused: {why}" if why else f"{name} is paused", Tone.BAD, ""
     is_well = alert.recovered_at is not None or stage == RECOVERED
     if sends := is_well or stage == SENDING:
@@ -376,17 +411,16 @@ def paused_card(alert: Alert) -> Card:
         back = f"It recovered after {span(alert.received_at, alert.recovered_at)}."
     elif stage == SENDING:
         back = "It is warming up: its daily limits start small and grow each day."
-    counts: Mapping[str, int] = alert.subject.get("counts", {})
-    bounced, left = counts.get("lead.bounced", 0), counts.get("lead.unsubscribed", 0)
+    bounced, left = (standing.counts.get(kind, 0) for kind in ("lead.bounced", "lead.unsubscribed"))
     # Advice for a domain that sends would be about what is over; what its DNS needs is said above in any case.
     next_step = "" if sends else f"Next: {advice(alert.event.reason or '', bounced=bounced, left=left)}"
     return Card(
         title,
         tone=tone,
         notifies=True,
-        text=(_repairs(problems), back, _facts(alert), next_step),
+        text=(_repairs(problems), back, _facts(alert, standing), next_step),
         code=_records_to_publish(problems),
-        buttons=_buttons(alert, sends=sends),
+        buttons=_buttons(alert, standing, sends=sends),
         details=origin(alert),
     )
 
@@ -399,23 +433,15 @@ def _sending(name: str, *, is_well: bool, is_broken: bool) -> tuple[str, Tone]:
     return state, Tone.GOOD if is_well else Tone.WARN
 
 
-def problems_in(standing: Mapping[str, Any]) -> Sequence[CheckReport]:
-    """The problems that a card's state holds."""
-    # Another version may have written it: what can't be read isn't a problem.
-    stored = standing.get("dns")
-    report = decode(DomainReport, json.dumps(stored)) if isinstance(stored, Mapping) else None
-    return _causes(report.checks) if report else ()
-
-
 def _causes(problems: Sequence[CheckReport]) -> Sequence[CheckReport]:
     """The problems; for a domain that is gone only that: the others follow from it."""
     gone = [check for check in problems if check.code is Code.NO_DOMAIN]
     return gone[:1] or problems
 
 
-def problems_state(problems: Sequence[CheckReport]) -> dict[str, Any]:
-    """The problems for a card's state."""
-    return {"dns": json.loads(encode(DomainReport(domain="", checks=tuple(problems))))}
+def report_of(problems: Sequence[CheckReport]) -> DomainReport:
+    """Problems as a standing has them."""
+    return DomainReport(domain="", checks=tuple(problems))
 
 
 def _repairs(problems: Sequence[CheckReport]) -> str:
@@ -442,24 +468,22 @@ def _summary(rows: Sequence[Mapping[str, Any]]) -> str:
     return ", ".join((f"{show_number(int(count), 'inbox')} {status}", *parts[1:], lowest))
 
 
-def _facts(alert: Alert) -> str:
+def _facts(alert: Alert, standing: Standing) -> str:
     """DNS, inboxes, sequences, what rules found and who takes care of it, in one line."""
-    standing = alert.subject
-    dns, rows, names = standing.get("dns"), standing.get("inboxes", ()), standing.get("sequences", ())
-    rules = "; ".join(f"{rule}: {note}" for rule, note in standing.get("guardrails", ()))
+    rules = "; ".join(f"{rule}: {note}" for rule, note in standing.guardrails)
     facts = (
-        f"DNS {dns}" if isinstance(dns, str) else "",
-        _summary(rows) if rows else clip(alert.event.inbox or ""),
-        show_some([clip(name, length=40) for name in names], NAMED),
+        f"DNS {standing.dns}" if isinstance(standing.dns, str) else "",
+        _summary(standing.inboxes) if standing.inboxes else clip(alert.event.inbox or ""),
+        show_some([clip(name, length=40) for name in standing.sequences], NAMED),
         clip(rules, length=LINE),
         f"acknowledged by @{alert.acked_name}" if alert.acked_at is not None else "",
     )
     return " · ".join(filter(None, facts))
 
 
-def _buttons(alert: Alert, *, sends: bool) -> tuple[Button, ...]:
+def _buttons(alert: Alert, standing: Standing, *, sends: bool) -> tuple[Button, ...]:
     """To take care of it, to pause what still sends, by the number that the question names, and to look."""
-    domain, names, here = domain_of(alert.event), alert.subject.get("active"), alert.workspace
+    domain, names, here = domain_of(alert.event), standing.active, alert.workspace
     buttons = []
     if alert.acked_at is None and alert.recovered_at is None:
         acknowledge = OnAlert(verb=ACK, alert=alert.id)
@@ -476,52 +500,53 @@ def _buttons(alert: Alert, *, sends: bool) -> tuple[Button, ...]:
     return tuple(buttons)
 
 
-def domain_state(
-    inboxes: Sequence[Inbox], *, before: Mapping[str, Any], thresholds: Thresholds
-) -> dict[str, Any]:
-    """The state of a paused domain; `before` is its state at the last look, empty at first."""
+def seen(inboxes: Sequence[Inbox], *, before: Standing, thresholds: Thresholds) -> Standing:
+    """The state of a paused domain by its inboxes and its state at the last look."""
     tones = [verdict(inbox, thresholds=thresholds).tone for inbox in inboxes if inbox.status == "active"]
     is_well = tones == [Tone.GOOD] * len(inboxes)
     rests = any(inbox.status == "resting" for inbox in inboxes)
     # The report of a pause may come before its inboxes rest, or after they were well again: only what was seen in
     # trouble recovers, and only what was seen at rest sends again.
-    troubled, rested = bool(before.get("troubled")) or not is_well, bool(before.get("rested")) or rests
+    troubled, rested = before.troubled or not is_well, before.rested or rests
     stage = ""
     if inboxes and is_well and troubled:
         stage = RECOVERED
     elif inboxes and rested and not rests:
         stage = SENDING
     rows = [{"health": inbox.health_score, "status": inbox.status} for inbox in inboxes]
-    return {"inboxes": rows, "troubled": troubled, "rested": rested, "stage": stage}
+    return Standing(inboxes=rows, troubled=troubled, rested=rested, stage=stage)
 
 
-def recovery_card(alert: Alert, now: Mapping[str, Any], *, at: float) -> Card:
+def recovery_card(alert: Alert, now: Standing, *, at: float) -> Card:
     """The message for thread and channel about a domain that is sending again or has recovered."""
-    is_broken = bool(problems_in(now))
-    title, tone = _sending(clip(alert.domain), is_well=now["stage"] == RECOVERED, is_broken=is_broken)
-    return Card(title, tone=tone, text=(f"After {span(alert.received_at, at)}: {_summary(now['inboxes'])}.",))
+    is_well, is_broken = now.stage == RECOVERED, bool(now.problems)
+    title, tone = _sending(clip(alert.domain), is_well=is_well, is_broken=is_broken)
+    return Card(title, tone=tone, text=(f"After {span(alert.received_at, at)}: {_summary(now.inboxes)}.",))
 
 
-def dns_body(domain: str, changes: Sequence[DomainChange], at: float) -> bytes:
-    """The event of these changes of a domain's DNS, as a delivery."""
-    told = [json.loads(encode(one)) for one in changes]
-    is_broken = any(one.after.value is Value.PROBLEM for one in changes)
-    event = {"event": DNS, "domain": domain, "at": at, "broken": is_broken, "changes": told}
-    return json.dumps(event).encode()
+@frozen
+class DnsEvent:
+    """The event of changes of a domain's DNS, as a delivery."""
+
+    event: str = DNS
+    domain: str
+    at: float
+    broken: bool
+    """One of the changes is a problem."""
+    changes: Sequence[DomainChange]
 
 
 def dns_card(alert: Alert) -> Card:
     """Red while anything is broken, green when all of it is good again.
 
-    The delivery has what was first noticed; `Alert.subject` has how it stands now, once that is another.
+    The delivery has what was first noticed; the standing has how it is now, once that is another.
     """
-    domain, told = clip(domain_of(alert.event) or "A domain"), alert.event.raw.get("changes")
-    if alert.subject.get("moved"):
+    domain, standing = clip(domain_of(alert.event) or "A domain"), standing_of(alert)
+    if standing.moved:
         return Card(f"DNS of {domain}: see the card of its pause", notifies=True)
-    read = [decode(DomainChange, json.dumps(change)) for change in (told if isinstance(told, list) else ())]
-    changes = [change for change in read if change is not None]
-    problems = problems_in(alert.subject)
-    if "dns" not in alert.subject:
+    told = decode(DnsEvent, alert.event.raw)
+    changes, problems = told.changes if told else (), standing.problems
+    if standing.dns is None:
         problems = _causes([change.after for change in changes if change.after.value is Value.PROBLEM])
     title, tone, text = f"DNS of {domain} changed", Tone.INFO, "\n".join(map(change_of, changes))
     seen = problems or [change.after for change in changes]

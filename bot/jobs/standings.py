@@ -6,24 +6,23 @@ The service tells of no change, so the bot polls while a card is open, and at on
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
 
 import structlog
 
 from bot.cards import (
     RECOVERED,
-    dns_body,
+    DnsEvent,
+    Standing,
     dns_update,
-    domain_state,
-    problems_in,
-    problems_state,
     recovery_card,
+    report_of,
+    seen,
+    standing_of,
     write_note,
 )
 from bot.core import Core
@@ -36,7 +35,7 @@ from shared.domain.card import Tone
 from shared.domain.dns_facts import dns_fact, in_dns, problems_of
 from shared.domain.wall_clock import DAY, moment
 from shared.domain_health.lookup import Lookup, Pace, resolvers_of, system_resolvers
-from shared.domain_health.report import CheckReport, DomainReport, Followed, Value
+from shared.domain_health.report import CheckReport, DomainReport, Followed, Value, encode
 from shared.guardrails.rule import subject_key
 from shared.records import RecordsUnavailable
 from shared.store.alerts import NAME_LETTERS
@@ -106,30 +105,30 @@ class CardRefresher:
         counts = await records.domain_counts(workspace, alert.domain, alert.received_at - WEEK_SECONDS)
         # The same as a pause of the domain looks at, so that button and question name one number.
         names = await records.domain_sequences(workspace, alert.domain, moment(at) - LOOK_BACK)
-        before = json.loads(alert.standing or "{}")
-        if not before:
+        if not alert.standing:
             await self._store.alerts.take_dns(workspace, alert.domain)
-        state = {
-            **domain_state(
-                [inbox for inbox in inboxes if inbox.domain == alert.domain],
-                before=before,
-                thresholds=self._contexts.settings.workspace(workspace).thresholds,
-            ),
-            "counts": dict(counts),
-            "sequences": list(names),
-            "active": [name for name in names if name.casefold() not in paused],
-            **await self._guardrails_state(workspace, alert.domain),
-            **await self._dns_state(alert, at=at),
-        }
-        stage, standing = state["stage"], json.dumps(state, sort_keys=True)
+        before, own = standing_of(alert), [inbox for inbox in inboxes if inbox.domain == alert.domain]
+        state = replace(
+            seen(own, before=before, thresholds=self._contexts.settings.workspace(workspace).thresholds),
+            counts=dict(sorted(counts.items())),
+            sequences=names,
+            active=[name for name in names if name.casefold() not in paused],
+            guardrails=[
+                (one.rule, one.note)
+                for one in await self._store.incidents.open(workspace)
+                if one.domain == subject_key(alert.domain)
+            ],
+            dns=await self._dns(alert, now=moment(at)),
+        )
+        standing = encode(state)
         # While its DNS is broken the card stays open, so that it says when that is over.
-        recovered = stage == RECOVERED and not problems_in(state)
+        recovered = state.stage == RECOVERED and not state.problems
         if standing == alert.standing and not recovered:
             return False
         note = None
-        if stage and stage != before.get("stage"):
+        if state.stage and state.stage != before.stage:
             note = PlannedPost(
-                dedupe=f"{alert.id}:{stage}",
+                dedupe=f"{alert.id}:{state.stage}",
                 channel="",
                 kind="recovered",
                 urgency=INCIDENT,
@@ -138,29 +137,20 @@ class CardRefresher:
             )
         return await self._store.alerts.update(alert.id, standing, note=note, recovered=recovered)
 
-    async def _guardrails_state(self, workspace: str, domain: str) -> Mapping[str, Any]:
-        """The findings of guardrails that still hold against a domain; empty where there are none."""
-        held = [
-            [one.rule, one.note]
-            for one in await self._store.incidents.open(workspace)
-            if one.domain == subject_key(domain)
-        ]
-        return {"guardrails": held} if held else {}
-
-    async def _dns_state(self, alert: Alert, *, at: float) -> Mapping[str, Any]:
-        """The state of the domain's DNS for its card, without what changes at every look; empty where it isn't checked.
+    async def _dns(self, alert: Alert, *, now: datetime) -> DomainReport | str | None:
+        """The state of the domain's DNS for its card, without what changes at every look; None where it isn't checked.
 
         That it is good is known only from a check after the pause, which is made at once.
         """
         if not self._contexts.settings.dns.enabled:
-            return {}
-        name, now = in_dns(alert.domain), moment(at)
+            return None
+        name = in_dns(alert.domain)
         report: DomainReport | None = (await self._store.domains.reports({name})).get(name)
         if problems := problems_of(report, now=now):
-            return problems_state([replace(one, checked_at=None, last_good=None) for one in problems])
+            return report_of([replace(one, checked_at=None, last_good=None) for one in problems])
         good = dns_fact(report, now=now).tone is Tone.GOOD
         checked = report is not None and report.checked_at is not None and report.checked_at >= alert.received
-        return {"dns": "good" if good and checked else "unknown"}
+        return "good" if good and checked else "unknown"
 
 
 def _paused_names(sequences: Sequence[Campaign]) -> Collection[str]:
@@ -239,9 +229,11 @@ class DomainChecks:
         report, changes = followed.report, followed.changes
         since = min((one.before.since for one in changes if one.before.since), default=moment(now))
         card = dns_update(due.domain, changes, report, after=moment(now) - since)
+        is_broken = any(one.after.value is Value.PROBLEM for one in changes)
+        event = DnsEvent(domain=due.domain, at=now, broken=is_broken, changes=changes)
         return News(
-            body=dns_body(due.domain, changes, now),
-            standing=json.dumps(problems_state(report.problems), sort_keys=True),
+            body=encode(event).encode(),
+            standing=encode(Standing(dns=report_of(report.problems))),
             note=PlannedPost(
                 dedupe=f"dns:{due.domain}:{now:.0f}",
                 channel="",

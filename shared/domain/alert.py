@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
 
 from shared.api.events import Event
 from shared.domain.reply_states import State
@@ -58,6 +55,7 @@ class Alert:
     passed: str = ""
     """The people whose turn it was before, separated by spaces."""
     standing: str = ""
+    """The state of its domain as last seen, as cards read it."""
     recovered_at: float | None = None
     worked_since: float | None = None
     """The moment since which its owner is to be done with it: the claim, or the last time it was reopened."""
@@ -110,12 +108,6 @@ class Alert:
     @property
     def received(self) -> datetime:
         return moment(self.received_at)
-
-    @property
-    def subject(self) -> Mapping[str, Any]:
-        """The state of its sequence or domain, as last read."""
-        subject: Mapping[str, Any] = json.loads(self.standing or "{}")
-        return subject
 
 
 def span(since: float, until: float) -> str:

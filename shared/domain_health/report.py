@@ -5,10 +5,11 @@ Texts in it come from public DNS: they are cleaned for screens, and are data in 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cache
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -169,18 +170,21 @@ class DomainChange:
         return self.before.value is Value.PROBLEM and self.after.value is Value.GOOD
 
 
-_ADAPTERS: dict[object, TypeAdapter[Any]] = {kind: TypeAdapter(kind) for kind in (DomainReport, DomainChange)}
+_adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 
-def encode(value: DomainReport | DomainChange) -> str:
+def encode(value: object) -> str:
     """The JSON in which the records keep it."""
-    return _ADAPTERS[type(value)].dump_json(value).decode()
+    return _adapter(type(value)).dump_json(value).decode()
 
 
-def decode(kind: type[T], text: str) -> T | None:
+def decode(kind: type[T], stored: str | Mapping[str, Any]) -> T | None:
     """Read an encoded value; None for one that a newer version wrote with codes that this one doesn't know."""
+    adapter = _adapter(kind)
     try:
-        value: T = _ADAPTERS[kind].validate_json(text)
+        value: T = (
+            adapter.validate_json(stored) if isinstance(stored, str) else adapter.validate_python(stored)
+        )
     except ValidationError:
         return None
     return value

@@ -171,28 +171,24 @@ def broken(code: Code = Code.MISSING) -> CheckReport:
 
 
 def dns(*problems: CheckReport) -> dict[str, Any]:
-    return {"dns": json.loads(encode(DomainReport(domain="", checks=problems)))}
+    return {"dns": cards.report_of(problems)}
 
 
 def domain(*statuses: str, dns: Any = "good", guardrails: Any = (), **changed: Any) -> Message:
     """A paused domain after its inboxes were seen so, one after another."""
     event = Event(kind=PAUSED, domain="mail.example", reason="bounce_rate", raw={"rate": 0.083})
-    seen: dict[str, Any] = {}
+    seen = cards.Standing()
     for status in statuses:
         health = 91.0 if status == "active" else 62.0
         inboxes = [
             Inbox(email=f"{name}@mail.example", health_score=health, status=status) for name in ("a", "b")
         ]
-        seen = cards.domain_state(inboxes, before=seen, thresholds=DEFAULT)
+        seen = cards.seen(inboxes, before=seen, thresholds=DEFAULT)
     names = ["Webinar follow-up", "E-commerce", "Fintech"]
-    state = {**seen, "sequences": names, "active": names[:2], "dns": dns, "guardrails": guardrails}
-    standing = state if statuses else {}
+    state = replace(seen, sequences=names, active=names[:2], dns=dns, guardrails=guardrails)
+    standing = encode(state) if statuses else ""
     return card_blocks.render(
-        cards.card(
-            Alert(
-                id="al_1", event=event, received_at=NOON.timestamp(), standing=json.dumps(standing), **changed
-            )
-        )
+        cards.card(Alert(id="al_1", event=event, received_at=NOON.timestamp(), standing=standing, **changed))
     )
 
 
@@ -202,8 +198,8 @@ def records(**changed: Any) -> Message:
     change = DomainChange(
         domain="mail.example", check=Check.DMARC, at=NOON, before=good, after=changed.pop("after", broken())
     )
-    body = json.loads(cards.dns_body("mail.example", [change], NOON.timestamp()))
-    event = Event(kind=DNS, domain="mail.example", raw=body)
+    told = cards.DnsEvent(domain="mail.example", at=NOON.timestamp(), broken=True, changes=[change])
+    event = Event(kind=DNS, domain="mail.example", raw=json.loads(encode(told)))
     return card_blocks.render(
         cards.card(Alert(id="al_2", event=event, received_at=NOON.timestamp(), **changed))
     )
@@ -339,7 +335,7 @@ OTHERS: dict[str, Callable[[], Message]] = {
     "domain, resting": lambda: domain("resting"),
     "domain, acknowledged, with a rule's finding": lambda: domain(
         "resting",
-        guardrails=[["many", "12 bounces in 1 h"]],
+        guardrails=[("many", "12 bounces in 1 h")],
         acked_name="ben",
         acked_at=(NOON + timedelta(minutes=3)).timestamp(),
     ),

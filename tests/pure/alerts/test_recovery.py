@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from bot import cards
@@ -19,11 +17,11 @@ def inbox(status: str | None, health: float | None = 90.0) -> Inbox:
 
 def stages(*days: tuple[Inbox, ...]) -> list[str]:
     """The stage at each look."""
-    before: dict[str, Any] = {}
+    before = cards.Standing()
     found = []
     for inboxes in days:
-        before = cards.domain_state(inboxes, before=before, thresholds=DEFAULT)
-        found.append(str(before["stage"]))
+        before = cards.seen(inboxes, before=before, thresholds=DEFAULT)
+        found.append(before.stage)
     return found
 
 
