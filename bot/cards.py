@@ -44,7 +44,7 @@ from shared.commands.leads import Remove
 from shared.commands.pause import Pause
 from shared.commands.undo import UNDO, UndoChange
 from shared.domain.alert import Alert, domain_of, span
-from shared.domain.card import Action, Button, Card, Fact, Tone, Typed, warning, when
+from shared.domain.card import Action, Button, Card, Fact, Tone, Typed, when
 from shared.domain.dns_facts import advice_of, change_of, headline
 from shared.domain.event_kinds import DNS, kind_of
 from shared.domain.health import Thresholds, verdict
@@ -81,14 +81,11 @@ LABELS: Mapping[str, str] = {
     "reopen": "Reopen",
     ACK: "Acknowledge",
     LEAD: "View lead",
+    DETAILS: "Details …",
 }
 """The buttons of acts on alerts."""
-_IN_ROW: Mapping[State, frozenset[str]] = {
-    State.UNCLAIMED: frozenset({"mail", "claim"}),
-    State.SNOOZED: frozenset({"mail", "claim"}),
-    State.CLAIMED: frozenset({"mail", "done"}),
-    State.DONE: frozenset({"reopen"}),
-}
+ROW = 2
+"""The acts of a state that have buttons in the row; the others are in the menu."""
 
 
 def about(event: Event) -> str:
@@ -118,7 +115,7 @@ def origin(alert: Alert) -> tuple[Fact, ...]:
 def reply_card(alert: Alert, *, in_list: bool = False) -> Card:
     """The card of a reply: its author, owner and words, where it came from, and what can be done."""
     event, tone, (row, menu) = alert.event, Tone.INFO, _acts(alert)
-    more = Button("Details …", OnAlert(verb=DETAILS, alert=alert.id), menu=True)
+    more = act_button(DETAILS, alert.id, menu=True)
     if alert.state is State.UNCLAIMED and kind_of(event.kind).claimable:
         tone = Tone.WARN if alert.nudges else Tone.GOOD
     # Without a public address of the bot, the address has a link that answers.
@@ -192,7 +189,11 @@ def _acts(alert: Alert) -> tuple[list[Button], list[Button]]:
     """The buttons of a card, and what belongs in its menu or its details, by weight."""
     state, event, here = alert.state, alert.event, alert.workspace
     left_out = {"wake" if alert.snoozed_until is None else "remind", "" if alert.mail_link else "mail"}
-    offered = [_act(alert, verb) for verb in AFTER[state] if verb not in left_out]
+    offered = [
+        _act(alert, verb, in_row=place < ROW)
+        for place, verb in enumerate(AFTER[state])
+        if verb not in left_out
+    ]
     row = [button for button in offered if not button.menu]
     menu = [button for button in offered if button.menu]
     if event.sequence and state is not State.DONE:
@@ -202,9 +203,9 @@ def _acts(alert: Alert) -> tuple[list[Button], list[Button]]:
     return row, menu
 
 
-def _act(alert: Alert, verb: str) -> Button:
+def _act(alert: Alert, verb: str, *, in_row: bool) -> Button:
     """The button of an act that the alert's state allows."""
-    in_row, label, url, tone = verb in _IN_ROW[alert.state], LABELS[verb], "", Tone.INFO
+    label, url, tone = LABELS[verb], "", Tone.INFO
     if verb == "mail":
         label, url = "Reply" if alert.claimed_by else label, alert.mail_link
     if verb == "wake" and alert.claimed_by:
@@ -221,7 +222,7 @@ def _of_lead(alert: Alert) -> Sequence[Button]:
     if not (email := alert.event.lead.email):
         return ()
     remove = Button("Remove lead …", Remove(who=email), workspace=alert.workspace)
-    return (remove, Button("View lead", OnAlert(verb=LEAD, alert=alert.id)))
+    return (remove, act_button(LEAD, alert.id))
 
 
 def crm_button(link: str) -> Button:
@@ -273,10 +274,13 @@ def listed(card: Card) -> Card:
     return replace(card, text=card.text[:1], quote=quote, details=where, buttons=buttons)
 
 
-def turn_card(title: str, text: str, alert: str) -> Card:
-    """Whose turn a reply is, and why."""
-    claim = Button("Claim", OnAlert(verb="claim", alert=alert), tone=Tone.GOOD)
-    return warning(title, text, buttons=(claim,))
+def act_button(verb: str, alert: str, **how: Any) -> Button:
+    return Button(LABELS[verb], OnAlert(verb=verb, alert=alert), **how)
+
+
+def asking_card(title: str, text: str, alert: str, *, verb: str = "claim", tone: Tone = Tone.WARN) -> Card:
+    """A message that asks for an act on an alert, and says why."""
+    return Card(title, tone=tone, text=(text,), buttons=(act_button(verb, alert, tone=Tone.GOOD),))
 
 
 # -- links: to the lead's page in a CRM, and by `Claim & reply` to the person's mail program
@@ -486,8 +490,7 @@ def _buttons(alert: Alert, standing: Standing, *, sends: bool) -> tuple[Button, 
     domain, names, here = domain_of(alert.event), standing.active, alert.workspace
     buttons = []
     if alert.acked_at is None and alert.recovered_at is None:
-        acknowledge = OnAlert(verb=ACK, alert=alert.id)
-        buttons.append(Button("Acknowledge", acknowledge, tone=Tone.GOOD))
+        buttons.append(act_button(ACK, alert.id, tone=Tone.GOOD))
     if not domain:
         return tuple(buttons)
     # Without a look at the account the button names no number; its question will.
@@ -704,16 +707,13 @@ def with_mention(drawn: Message, mention: str) -> Message:
 
 def payload(posts: Sequence[Post]) -> dict[str, Any]:
     """The metadata by which the message is found again, and its alerts are known to others."""
-    of_alert = [post_kinds.kind_of(post.kind).of_alert for post in posts]
-    alerts = [post.alert_id for post, of in zip(posts, of_alert, strict=True) if of == "card"]
     # The key finds a post whose outcome is unknown, before it is tried again.
     named: dict[str, Any] = {"key": posts[0].key}
-    if alerts:
-        named["alert_id"] = alerts[0]
+    carried = [(post_kinds.kind_of(post.kind).of_alert, post.alert_id) for post in posts]
+    alerts = [alert for name, alert in carried if name == "alert_id"]
+    named |= {name: alert for name, alert in carried[::-1] if name}
     if len(alerts) > 1:
         named["alert_ids"] = alerts
-    if of_alert[0] == "again":
-        named["again_of"] = posts[0].alert_id
     return named
 
 

@@ -236,7 +236,7 @@ class Routes:
     def _turn(self, event: Event, pending: PendingDelivery, turns: Sequence[_Turns]) -> TurnPlan:
         """One rota chooses the owner, however many channels show the reply: that of the first one that has any."""
         channel, quiet_until, rota = turns[0]
-        note = cards.turn_card(f"Your turn: {cards.about(event)}", LATE_TURN, pending.alert_id)
+        note = cards.asking_card(f"Your turn: {cards.about(event)}", LATE_TURN, pending.alert_id)
         late = PlannedPost(
             dedupe=f"{pending.alert_id}:{channel}:{TURN}",
             channel=channel,

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import structlog
 
-from bot.blockkit import OnAlert, is_user
-from bot.cards import LABELS, CardSettings, about, reply_card, write_note
+from bot.blockkit import is_user
+from bot.cards import CardSettings, about, asking_card, reply_card, write_note
 from bot.core import Core
 from bot.delivery import MAX_CHANNELS
 from bot.guardrails import Guardrails
@@ -388,13 +388,11 @@ def reminder_card(due: Due, *, now: float, cards: CardSettings) -> Card:
         missed = f"@{due.missed_by} didn't claim it in {waited}."
         values["missed"] = missed if due.missed_by else "It is unclaimed again."
         values["turn"] = f"@{alert.owner_name or alert.owner}'s" if alert.owner else "Anyone's"
-    title, text = words.title.format(**values), (words.text.format(**values),)
+    title, text = words.title.format(**values), words.text.format(**values)
     if due.what == "escalate":
         whole = reply_card(cards.on_card(alert))
-        return replace(whole, title=title, tone=words.tone, text=text)
-    action = OnAlert(verb=words.button, alert=alert.id)
-    button = Button(LABELS[words.button], action, tone=Tone.GOOD)
-    return Card(title, tone=words.tone, text=text, buttons=(button,))
+        return replace(whole, title=title, tone=words.tone, text=(text,))
+    return asking_card(title, text, alert.id, verb=words.button, tone=words.tone)
 
 
 def summary_card(group: Sequence[Due], *, now: float) -> Card:

@@ -23,7 +23,7 @@ class KindOfPost:
     """It is updated when its alert changes."""
     settled_by: Literal["", "claim", "turn", "finish", "acknowledgement"] = ""
     """The act of people on its alert after which it asks for nothing."""
-    of_alert: Literal["", "card", "again"] = ""
+    of_alert: Literal["", "alert_id", "again_of"] = ""
     """The name of the alert in its metadata: as its card, or as one that another message is the card of."""
     awaited: bool = False
     """A person waits for it: it goes before all others, and is not counted among what waits."""
@@ -39,9 +39,9 @@ DNS = "dns"
 
 _TABLE = (
     # The card of an alert.
-    KindOfPost(name=ALERT, draws="card", in_thread=False, repainted=True, of_alert="card", kept="alert"),
+    KindOfPost(name=ALERT, draws="card", in_thread=False, repainted=True, of_alert="alert_id", kept="alert"),
     # In the thread of a card that Slack lets nobody edit, what the card should show.
-    KindOfPost(name=CURRENT, draws="card", repainted=True, of_alert="again"),
+    KindOfPost(name=CURRENT, draws="card", repainted=True, of_alert="again_of"),
     # One that Slack lets nobody edit, and instead of which another is kept up to date.
     KindOfPost(name=REPLACED, draws="card"),
     # That a card shows more than it did.
