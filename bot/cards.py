@@ -598,8 +598,8 @@ def dns_update(
 # An alert's card depends only on the alert, so any process can draw it at any time, and an update draws the same way
 # as the first post.
 
-MOST_OWNERS = 6
-"""People that a list mentions: with them, the longest one is still short enough for Slack."""
+MOST_CALLED = 6
+"""People that a message mentions: with them, the longest one is still short enough for Slack."""
 SOON = timedelta(hours=18)
 """A time that is closer needs no day beside it."""
 _CARDS: Mapping[str, Callable[[Alert], Card]] = {
@@ -615,55 +615,52 @@ def card(alert: Alert) -> Card:
     return _CARDS[kind_of(alert.event.kind).card](alert)
 
 
-def is_settled(post: Post) -> bool:
-    """True for a message that asks for something about an alert, and asks for nothing any more."""
+def settled(post: Post) -> Card | None:
+    """The present state of its alert, as on its card, for a message that asks for nothing about it any more."""
     alert, settled_by = post.alert, post_kinds.kind_of(post.kind).settled_by
     if alert is None or not settled_by:
-        return False
+        return None
     if settled_by == "acknowledgement":
-        return alert.acked_at is not None or alert.recovered_at is not None
+        if alert.acked_at is not None:
+            return Card(f"{alert.domain} · acknowledged by @{alert.acked_name}")
+        return Card(f"{alert.domain} has recovered") if alert.recovered_at is not None else None
     if settled_by == "finish":
-        return alert.handled_at is not None or alert.claimed_by != post.mention
-    passed_on = settled_by == "turn" and is_user(post.mention) and alert.owner != post.mention
-    return alert.waiting_since is None or passed_on
+        is_over = alert.handled_at is not None or alert.claimed_by != post.mention
+    else:
+        is_over = alert.waiting_since is None or (settled_by == "turn" and _has_passed(post, alert))
+    return Card(_title(alert, in_list=False)) if is_over else None
 
 
-def _settled(alert: Alert) -> Card:
-    """A reminder that asks for nothing any more: the present state of its alert, as on its card."""
-    if alert.acked_at is not None:
-        return Card(f"{alert.domain} · acknowledged by @{alert.acked_name}")
-    if alert.recovered_at is not None:
-        return Card(f"{alert.domain} has recovered")
-    return Card(_title(alert, in_list=False))
+def _has_passed(post: Post, alert: Alert) -> bool:
+    """True where a post calls a person whose turn it isn't."""
+    return is_user(post.mention) and alert.owner != post.mention
 
 
 def card_of(post: Post, settings: CardSettings, *, in_list: bool = False) -> Card:
     """The card that a post shows."""
     draws = post_kinds.kind_of(post.kind).draws
     if draws == "note":
-        note = read_note(post.note)
-        return _settled(post.alert) if post.alert and is_settled(post) else note
+        return settled(post) or read_note(post.note)
     # One whose body was pruned still shows what was kept.
     kept = post.alert or Alert(id=post.alert_id, workspace=post.workspace, received_at=post.created_at)
     alert = settings.on_card(kept)
+    is_reply = kind_of(alert.event.kind).card == "reply"
+    whole = reply_card(alert, in_list=True) if in_list and is_reply else card(alert)
     if draws == "updated":  # for thread and channel, when the card of a reply shows more than it did
-        whole, text = listed(card(alert)), ("Updated on the card above.",)
-        return replace(whole, text=text, details=(), buttons=whole.buttons[:1])
-    if in_list:
-        is_reply = kind_of(alert.event.kind).card == "reply"
-        return listed(reply_card(alert, in_list=True) if is_reply else card(alert))
-    return listed(card(alert)) if post.condensed else card(alert)
+        text, buttons = ("Updated on the card above.",), listed(whole).buttons[:1]
+        return replace(listed(whole), text=text, details=(), buttons=buttons)
+    return listed(whole) if in_list or post.condensed else whole
 
 
 def message(posts: Sequence[Post], settings: CardSettings) -> Message:
     """One post as a whole card, or several as a list in which each keeps its own button."""
     first, in_list = posts[0], bool(posts[0].bundle) or len(posts) > 1
     draws = post_kinds.kind_of(first.kind).draws
-    if first.change and draws == "history":
-        return change_history(first.change)
-    if first.change:
+    if change := first.change:
+        if draws == "history":
+            return change_history(change)
         workspace = first.workspace if settings.several else ""
-        return change_message(first.change, read_note(first.note), workspace=workspace)
+        return change_message(change, read_note(first.note), workspace=workspace)
     if draws == "answer":
         return Message(**json.loads(first.note))
     drawn = [card_of(post, settings, in_list=in_list) for post in posts]
@@ -673,9 +670,7 @@ def message(posts: Sequence[Post], settings: CardSettings) -> Message:
         content = blockkit.render_condensed(drawn[0])
     else:
         content = blockkit.render(drawn[0])
-    called = filter(None, (_mention(post, in_list=in_list) for post in posts))
-    mentions = " ".join(list(dict.fromkeys(called))[:MOST_OWNERS])
-    return with_mention(content, mentions) if mentions else content
+    return with_mention(content, " ".join(_mention(post, in_list=in_list) for post in posts))
 
 
 def _list_title(alerts: Sequence[Alert]) -> str:
@@ -690,17 +685,19 @@ def _mention(post: Post, *, in_list: bool) -> str:
     """The people that the post calls, only while it needs them; in a list only those whose turn it still is."""
     alert = post.alert
     if post.kind != ALERT:
-        return "" if is_settled(post) else post.mention
-    if alert is None or alert.waiting_since is None:
+        return "" if settled(post) else post.mention
+    if alert is None or alert.waiting_since is None or (in_list and _has_passed(post, alert)):
         return ""
-    passed_on = in_list and is_user(post.mention) and alert.owner != post.mention
-    return "" if passed_on else post.mention
+    return post.mention
 
 
 def with_mention(drawn: Message, mention: str) -> Message:
     """The message with a mention, or several with spaces between; they come from the settings and Slack, never from a lead."""
-    forms = {who: f"<!subteam^{who}>" for who in mention.split() if who[0] == "S"} | {"here": "<!here>"}
-    call = " ".join(forms.get(who, f"<@{who}>") for who in mention.split())
+    called = list(dict.fromkeys(mention.split()))[:MOST_CALLED]
+    if not called:
+        return drawn
+    forms = {"S": "<!subteam^{}>", "h": "<!{}>"}  # a group, or `here`; else it is a person
+    call = " ".join(forms.get(who[0], "<@{}>").format(who) for who in called)
     context = {"type": "context", "elements": [{"type": "mrkdwn", "text": call}]}
     return Message(text=f"{call} {drawn.text}", blocks=[*drawn.blocks, context])
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date, timedelta
 
@@ -157,10 +157,7 @@ class Guardrails:
 
     async def evaluate(self, job: Job, _deadline: float) -> End:
         """Evaluate every rule of a workspace. Raises `RecordsUnavailable`."""
-        await self._evaluate(job.workspace)
-        return Again(after=EVERY, attempts=0)
-
-    async def _evaluate(self, workspace: str) -> None:
+        workspace = job.workspace
         store, account = self.store, self.accounts[workspace]
         stored = await store.guardrails.rules(workspace)
         switches = await store.guardrails.switches(workspace)
@@ -173,13 +170,18 @@ class Guardrails:
         on = [rule for name, rule in rules.items() if not off & {name, ALL}]
         known = {(one.rule, one.subject) for one in await store.incidents.open(workspace)}
         held = set()
-        for named, may_fire, findings in await asyncio.to_thread(_judge, on, account.activity, now):
+        for named in on:
+            findings = await asyncio.to_thread(holding, named.rule, account.activity, now=now)
+            # A notice may be wrong, a pause must not be.
+            is_act = named.rule.action is Action.ACT
+            may_fire = not (is_act and doubt(named.rule, account.activity, now=now))
             for finding in findings:
                 place = (named.name, finding.subject)
                 held.add(place)
                 if may_fire and place not in known:
                     await self._fire(workspace, named, finding)
         await self._settle(workspace, held)
+        return Again(after=EVERY, attempts=0)
 
     async def _fire(self, workspace: str, named: NamedRule, finding: Finding) -> None:
         """Pause, suggest or notify, as the rule says and as far as it may."""
@@ -491,20 +493,6 @@ class Guardrails:
 
 def _are_paused(sequences: Sequence[Campaign]) -> bool:
     return bool(sequences) and all(one.status == "paused" for one in sequences)
-
-
-def _judge(
-    rules: Iterable[NamedRule], activity: Activity, now: float
-) -> list[tuple[NamedRule, bool, list[Finding]]]:
-    """The subjects for which each rule holds, and whether it may fire: a notice may be wrong, a pause must not be."""
-    return [
-        (
-            named,
-            named.rule.action is not Action.ACT or not doubt(named.rule, activity, now=now),
-            holding(named.rule, activity, now=now),
-        )
-        for named in rules
-    ]
 
 
 async def _read_day(

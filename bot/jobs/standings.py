@@ -191,14 +191,12 @@ class DomainChecks:
 
     async def watch(self, workspace: str, inboxes: Sequence[Inbox]) -> None:
         """Note the domains that a workspace sends from, and how healthy they are. Raises `RecordsUnavailable`."""
-        scores: dict[str, list[float]] = {}
+        lowest: dict[str, float | None] = {}
         for inbox in inboxes:
-            if (name := self._name(inbox.domain)) and inbox.domain:
-                own = scores.setdefault(name, [])
-                own += [] if inbox.health_score is None else [inbox.health_score]
-        await self._store.domains.watch(
-            workspace, {name: min(found, default=None) for name, found in scores.items()}
-        )
+            if name := self._name(inbox.domain):
+                scores = [one for one in (lowest.get(name), inbox.health_score) if one is not None]
+                lowest[name] = min(scores, default=None)
+        await self._store.domains.watch(workspace, lowest)
 
     def _name(self, domain: str) -> str:
         """The domain as DNS writes it; empty where it is none that may be asked for."""
