@@ -26,7 +26,7 @@ from shared.api.models import Sequence as Campaign
 from shared.commands.base import ALL as ALL_SEQUENCES
 from shared.commands.base import DOMAIN, CommandContext
 from shared.commands.guardrails import Guard
-from shared.commands.hold import Busy, change_status, read_revisions, target_of
+from shared.commands.hold import Busy, change_status, read_revisions
 from shared.commands.pause import Pause, SetStatus, Target
 from shared.commands.rules import load_activity
 from shared.commands.run import with_workspace
@@ -417,7 +417,7 @@ class Guardrails:
             label = incident.label if len(incident.sequences) == 1 else name
             target = Target(id=name, label=label, status="active")
             if name in listed:
-                target = target_of(listed[name], revisions)
+                target = Target.listed(listed[name], revisions)
             if target.status == "active":
                 await self._pause(progress, target, context)
             elif name in progress.asked:

@@ -153,7 +153,6 @@ class DueJobs:
             return False
         async with hold(change, changes) as held:
             await held.send(context)
-            await held.end(keep_timer=True)
         return True
 
     async def revert_late(self, late: Sequence[Job], _deadline: float) -> Mapping[Job, End]:

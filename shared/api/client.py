@@ -162,7 +162,8 @@ class OutreachClient:
             _check(
                 has_address, endpoint, f"leads[{number}].email", f"Lead {number + 1} has no email address."
             )
-        body = {"sequence_id": _identifier(sequence_id, endpoint), "leads": list(map(dict, leads))}
+        body = {"sequence_id": sequence_id, "leads": list(map(dict, leads))}
+        _check(sequence_id not in _NO_IDS, endpoint, "id", NO_ID)
         result, is_repeated = await self._call(_request(endpoint, body=body), decode.added, priority)
         return replace(result, repeated=is_repeated)
 
@@ -179,14 +180,14 @@ class OutreachClient:
 
         If the response has no body, only id and status are known.
         """
-        return await self._set_status(sequence_id, "paused")
+        return await self.set_status(sequence_id, "paused")
 
     async def resume_sequence(self, sequence_id: str) -> models.Sequence:
         """Set a sequence to `active` (PATCH /sequences/{id}) and return it; no error if it already is.
 
         If the response has no body, only id and status are known.
         """
-        return await self._set_status(sequence_id, "active")
+        return await self.set_status(sequence_id, "active")
 
     async def list_inboxes(self, *, priority: Priority = NORMAL) -> tuple[models.Inbox, ...]:
         """All connected inboxes (GET /inboxes)."""
@@ -228,7 +229,8 @@ class OutreachClient:
         about = {"url": url, "events": tuple(events)}
         return await self._answer(request, decode.subscription, "webhook", INTERACTIVE, **about)
 
-    async def _set_status(self, sequence_id: str, status: words.SequenceStatus) -> models.Sequence:
+    async def set_status(self, sequence_id: str, status: words.SequenceStatus) -> models.Sequence:
+        """Set the status of a sequence (PATCH /sequences/{id}) and return it, as the two methods of its statuses do."""
         request = _request("PATCH /sequences/{id}", sequence_id, body={"status": status})
         about = {"id": sequence_id, "status": status}
         return await self._answer(request, decode.changed_sequence, "sequence", INTERACTIVE, **about)
@@ -271,24 +273,22 @@ class OutreachClient:
     async def _attempt(
         self, request: Request, read: Callable[[Any], T], priority: Priority, *, deadline: float
     ) -> T:
-        async def turn() -> None:
-            try:
-                await self._pacer.reserve(priority=priority, deadline=deadline)
-            except RateLimited as error:
-                error.endpoint = request.endpoint
-                raise
-
         async def late(seconds: float) -> None:
-            # Beyond that, others have gone in the meantime, and only its own turn is safe.
-            await (self._pacer.late(seconds) if seconds < TOO_LATE_SECONDS else turn())
+            if seconds < TOO_LATE_SECONDS:
+                await self._pacer.late(seconds)
+            else:  # others have gone in the meantime, and only its own turn is safe
+                await self._pacer.reserve(priority=priority, deadline=deadline)
 
         waiting = attempts().waiting
         waiting.append(request.endpoint)
         try:
-            await turn()
+            await self._pacer.reserve(priority=priority, deadline=deadline)
             self.counts.requests += 1
             began = time.monotonic()
             reply = await self._http.exchange(request, deadline=deadline, timeout=self._timeout, late=late)
+        except RateLimited as error:  # there was no turn in time
+            error.endpoint = request.endpoint
+            raise
         finally:
             waiting.remove(request.endpoint)
         took = time.monotonic() - began
@@ -349,9 +349,8 @@ def _check_word(value: str, choices: Sequence[str], endpoint: str, field: str) -
     _check(value in choices, endpoint, field, message)
 
 
-def _identifier(text: str, endpoint: str) -> str:
-    _check(text not in {"", ".", ".."}, endpoint, "id", "An id is missing.")
-    return text
+_NO_IDS = ("", ".", "..")
+NO_ID = "An id is missing."
 
 
 def _request(
@@ -361,8 +360,9 @@ def _request(
     method, _, path = endpoint.partition(" ")
     content = None
     try:
-        if identifier is not None:
-            path = path.replace("{id}", quote(_identifier(identifier, endpoint), safe=""))
+        if identifier in _NO_IDS:
+            raise InvalidRequest(NO_ID, field="id", endpoint=endpoint)
+        path = path.replace("{id}", quote(identifier or "", safe=""))
         if body is not None:
             content = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:

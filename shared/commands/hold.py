@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from shared.api.errors import NotFound, OutreachError, Unavailable, Uncertain, Unreadable
-from shared.api.models import Sequence as Campaign
 from shared.api.pace import Priority
 from shared.api.pipeline import failed_attempts
 from shared.commands.base import CommandContext, Data, read_part
@@ -65,13 +64,15 @@ class Held:
     """A change under its lock."""
 
     change: SequenceChange
-    changes: SequenceChanges
+    timer: Timer | None = None
+    """The timer that counts from its end on."""
+    keep_timer: bool = True
+    """Leave the timer as it was."""
     has_own_timer: bool = False
     """A timer was set for this change before its request; where that is refused, the earlier one returns."""
     is_sent: bool = False
     is_late: bool = False
     """The service may carry a request out after this change."""
-    is_ended: bool = False
 
     async def send(self, context: CommandContext) -> None:
         """Ask the service for the status. Raises `OutreachError`."""
@@ -82,32 +83,17 @@ class Held:
             finally:
                 self.is_late = any(isinstance(one, Uncertain) for one in made.failures)
 
-    async def end(
-        self, *, timer: Timer | None = None, keep_timer: bool = False, changed: bool = True
-    ) -> None:
-        """Unlock, with the timer that counts from now on.
-
-        Raises `Uncertain` or `Busy` if the lock expired and another change has begun, and `RecordsUnavailable`.
-        """
-        self.is_ended = True
-        outcome: Literal["confirmed", "unchanged"] = "confirmed" if changed else "unchanged"
-        result = ChangeResult(outcome=outcome, late=self.is_late, timer=timer, keep_timer=keep_timer)
-        if await self.changes.end(self.change, result):
-            return
-        if self.is_sent:
-            raise Uncertain("Another change of this sequence came in between.", hint=SHOWS_IT)
-        raise Busy(hint=TRY_AGAIN)
-
 
 @contextlib.asynccontextmanager
 async def hold(change: SequenceChange, changes: SequenceChanges) -> AsyncIterator[Held]:
-    """Renew the lock of a change until it ends; a failure inside ends it as what it was."""
-    held, renewing = Held(change, changes), asyncio.create_task(_renew(change, changes))
+    """Renew the lock of a change until it ends; a failure inside ends it as what it was.
+
+    Raises `Uncertain` or `Busy` if the lock expired and another change has begun, and `RecordsUnavailable`.
+    """
+    held, renewing = Held(change), asyncio.create_task(_renew(change, changes))
     try:
         yield held
     except BaseException as error:
-        if held.is_ended:
-            raise
         is_clear = isinstance(error, OutreachError) and not isinstance(error, (Uncertain, Unreadable))
         result = ChangeResult(outcome="uncertain", keep_timer=True)
         if not held.is_sent or (is_clear and not held.is_late):
@@ -117,6 +103,18 @@ async def hold(change: SequenceChange, changes: SequenceChanges) -> AsyncIterato
         with contextlib.suppress(RecordsUnavailable):  # the lock expires
             await changes.end(change, result)
         raise
+    else:
+        is_change = held.is_sent or bool(not held.keep_timer and (held.timer or change.timer))
+        result = ChangeResult(
+            outcome="confirmed" if is_change else "unchanged",
+            late=held.is_late,
+            timer=held.timer,
+            keep_timer=held.keep_timer,
+        )
+        if not await changes.end(change, result):
+            if held.is_sent:
+                raise Uncertain("Another change of this sequence came in between.", hint=SHOWS_IT)
+            raise Busy(hint=TRY_AGAIN)
     finally:
         renewing.cancel()
 
@@ -137,12 +135,6 @@ async def read_timers(context: CommandContext) -> Mapping[str, Timer]:
     """The ends of the timed pauses by sequence; none where the records can't be read."""
     timers = (await read_part(context.records.timers(context.workspace.name))).value
     return {timer.key: timer for timer in timers or ()}
-
-
-def target_of(sequence: Campaign, revisions: Mapping[str, int] | None) -> Target:
-    """A sequence as it was listed after these revisions were read."""
-    revision = None if revisions is None else revisions.get(sequence.id, 0)
-    return Target(id=sequence.id, label=sequence.label, status=sequence.status or "", revision=revision)
 
 
 async def change_status(target: Target, act: SetStatus, context: CommandContext) -> Changed:
@@ -166,11 +158,16 @@ async def change_status(target: Target, act: SetStatus, context: CommandContext)
             return Changed(outcome="already", note=note)
         await send_status(target.id, status, context=context)
         return Changed(outcome="changed", note=note)
-    async with hold(change, changes) as held:
-        if target.unchanged_since in {None, change.number}:
-            return await _change(held, target, act, context)
-        await held.end(keep_timer=True, changed=False)
-        return Changed(outcome="moved")
+    done = Changed(outcome="moved")
+    try:
+        async with hold(change, changes) as held:
+            if target.unchanged_since in {None, change.number}:
+                done = await _change(held, target, act, context)
+    except RecordsUnavailable:
+        if act.until:
+            raise
+        return replace(done, note=MAY_RESUME if status == "paused" else "")
+    return done
 
 
 async def _change(held: Held, target: Target, act: SetStatus, context: CommandContext) -> Changed:
@@ -184,8 +181,8 @@ async def _change(held: Held, target: Target, act: SetStatus, context: CommandCo
     is_so = change.revision != UNDER_WAY and (target.status if is_as_listed else change.confirmed) == status
     is_kept = act.keep_longer and not ends_earlier(before, act.until)
     if is_so and status == "paused" and (is_kept or not (before or timer)):
-        await held.end(keep_timer=True, changed=False)
         return Changed(outcome="already")
+    held.timer, held.keep_timer = timer, False
     if timer and (before is None or before.due_at <= context.now()):
         # Before the request, so that a crash leaves nothing paused forever. An earlier timer that is due may already be
         # carried out, and deleted with its announcement at any moment.
@@ -194,12 +191,6 @@ async def _change(held: Held, target: Target, act: SetStatus, context: CommandCo
     if not is_so:
         await held.send(context)
     note = FORGOTTEN if is_so and before and not timer else ""
-    try:
-        await held.end(timer=timer, changed=bool(not is_so or before or timer))
-    except RecordsUnavailable:
-        if timer:
-            raise
-        note = MAY_RESUME if status == "paused" else ""
     if is_so and status == "active":
         return Changed(outcome="extended" if before else "already", note=note)
     past = before if is_so or status == "active" else None
@@ -220,7 +211,7 @@ async def send_status(name: str, status: Status, *, context: CommandContext) -> 
     Raises `Unavailable` if the list agrees with that answer, and `Uncertain` if it doesn't.
     """
     client, endpoint = context.client, "PATCH /sequences/{id}"
-    answered = await (client.pause_sequence if status == "paused" else client.resume_sequence)(name)
+    answered = await client.set_status(name, status)
     if answered.status in {None, status}:
         return
     listed = await client.list_sequences(priority=Priority.INTERACTIVE)
@@ -231,20 +222,20 @@ async def send_status(name: str, status: Status, *, context: CommandContext) -> 
     raise Uncertain("The service's answer contradicts the change.", endpoint=endpoint, hint=SHOWS_IT)
 
 
-async def change_each(wanted: Mapping[Target, SetStatus], context: CommandContext) -> Changes:
+async def change_each(wanted: Iterable[tuple[Target, SetStatus]], context: CommandContext) -> Changes:
     """Change each, a few at once; one of several that fails doesn't stop the others, and the only one raises."""
-    turns = asyncio.Semaphore(CHANGED_AT_ONCE)
+    turns, wanted = asyncio.Semaphore(CHANGED_AT_ONCE), tuple(wanted)
 
-    async def attempt(target: Target) -> Changed:
+    async def attempt(target: Target, act: SetStatus) -> tuple[Target, Changed]:
         async with turns:
             try:
-                return await change_status(target, wanted[target], context)
+                return target, await change_status(target, act, context)
             except (OutreachError, RecordsUnavailable) as error:
                 if len(wanted) == 1:
                     raise
                 outcome: Outcome = "uncertain" if isinstance(error, Uncertain) else "failed"
                 why = error.message if isinstance(error, OutreachError) else str(error)
-                return Changed(outcome="gone" if isinstance(error, NotFound) else outcome, note=why)
+                outcome = "gone" if isinstance(error, NotFound) else outcome
+                return target, Changed(outcome=outcome, note=why)
 
-    outcomes = await asyncio.gather(*map(attempt, wanted))
-    return tuple(zip(wanted, outcomes, strict=True))
+    return tuple(await asyncio.gather(*(attempt(*one) for one in wanted)))

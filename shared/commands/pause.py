@@ -159,6 +159,12 @@ class Target(Data):
     unchanged_since: int | None = None
     """The number of changes that an Undo expects: at another one the sequence is left as it is."""
 
+    @classmethod
+    def listed(cls, sequence: Sequence, revisions: Mapping[str, int] | None) -> Self:
+        """A sequence as it was listed after these revisions were read."""
+        revision = None if revisions is None else revisions.get(sequence.id, 0)
+        return cls(id=sequence.id, label=sequence.label, status=sequence.status or "", revision=revision)
+
 
 class SetStatus(Act):
     """Pauses or resumes exactly these sequences."""
@@ -186,7 +192,7 @@ class SetStatus(Act):
 
         if self.until and self.until <= context.now():
             return is_over(context.show(self.until))
-        done = await change_each(dict.fromkeys(self.targets, self), context)
+        done = await change_each([(target, self) for target in self.targets], context)
         return await _result(done, self, context)
 
 
@@ -223,9 +229,7 @@ class Plan(Data):
 
     def of(self, sequences: Iterable[Sequence]) -> SetStatus:
         """The act on these."""
-        from shared.commands.hold import target_of
-
-        targets = tuple(target_of(sequence, self.revisions) for sequence in sequences)
+        targets = tuple(Target.listed(sequence, self.revisions) for sequence in sequences)
         return replace(self.act, targets=targets)
 
     def question(self, *more: Choice, which: str = "", text: str = "") -> Question:
@@ -335,31 +339,30 @@ def having(done: Changes, *outcomes: Outcome) -> list[Target]:
 
 async def _result(done: Changes, act: SetStatus, context: CommandContext) -> Result:
     """The result for the sequences: one by its name, several by their number."""
-    status, until, uncertain = act.status, context.until(act.until), having(done, "uncertain")
-    touched, failed = having(done, *TOUCHED), having(done, *FAILED)
-    only, is_paused = act.targets[0] if len(act.targets) == 1 else None, status == "paused"
-    note = done[0][1].note if only else ""
-    if only and not (touched or failed):
+    status, is_paused, is_one = act.status, act.status == "paused", len(done) == 1
+    touched, failed, note = having(done, *TOUCHED), having(done, *FAILED), done[0][1].note if is_one else ""
+    if is_one and not touched:
+        (only,) = act.targets
         other = (Resume if is_paused else Pause)(target=(only.id,))
         title, button = f"{clip(only.label)} is already {status}", Button(other.verb.capitalize(), other)
         card = Card(title, text=(NOTHING_CHANGED,), buttons=(button,), footer=note)
         return Result(card, rows=rows_of([only], status))
     if not (touched or failed):
         return Result(Card(f"Nothing left to {act.verb}", text=leftovers(done)))
-    verb = act.verb if len(uncertain) < len(failed) else f"confirm the {act.verb} of"
-    title = f"Couldn't {verb} {show_number(len(failed), 'sequence')}"
+    uncertain, facts, resumes = having(done, "uncertain"), [Fact("Reason", act.reason)], True
     if touched:
-        title = title_of(touched, f"paused{until}" if is_paused else "sending again")
-    facts = [Fact("Reason", act.reason)] if act.reason else []
-    resumes = True
+        title = title_of(touched, f"paused{context.until(act.until)}" if is_paused else "sending again")
+    else:
+        verb = act.verb if len(uncertain) < len(failed) else f"confirm the {act.verb} of"
+        title = f"Couldn't {verb} {show_number(len(failed), 'sequence')}"
     if act.until and touched:  # a fact for faces that know each reader's zone
         facts.append(Fact("Until", context.show(act.until), at=act.until))
         resumes = bool((await read_part(context.records.bot_is_running())).value)
     card = Card(
         title,
         tone=Tone.WARN if failed or not resumes else Tone.GOOD,
-        text=("" if only else names_of(touched), *leftovers(done), "" if resumes else NO_BOT),
-        facts=facts,
+        text=("" if is_one else names_of(touched), *leftovers(done), "" if resumes else NO_BOT),
+        facts=facts if act.reason else facts[1:],
         buttons=(Button("Paused sequences", Sequences(status="paused")),) if uncertain else (),
         footer=note,
     )
@@ -367,7 +370,7 @@ async def _result(done: Changes, act: SetStatus, context: CommandContext) -> Res
     return Result(
         card,
         rows=rows_of(touched, status),
-        audit=title if only else f"{title}: {', '.join(ids)}",
+        audit=title if is_one else f"{title}: {', '.join(ids)}",
         effect=EFFECT[status] if ids else "failed",
         sequences=ids,
         until=act.until,

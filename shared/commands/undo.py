@@ -161,11 +161,11 @@ async def _take_back(
     """Restore each sequence as it was, also the end of its pause."""
     from shared.commands.hold import change_each
 
-    wanted: dict[Target, SetStatus] = {}
+    wanted = []
     for name, before in left.items():
         target = Target(id=name, label=before.label, unchanged_since=before.revision)
         act = SetStatus(status=before.status, until=moment(before.ends_at), reason=before.reason)
-        wanted[target] = act
+        wanted.append((target, act))
     changes = await change_each(wanted, context)
     done, failed, text = having(changes, *TOUCHED), having(changes, *FAILED), (others, *leftovers(changes))
     if not done:
