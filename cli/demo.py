@@ -35,7 +35,7 @@ from shared import settings
 from shared.api.values import as_object
 from shared.domain.event_kinds import POSTED_AT_ONCE
 from shared.frozen import frozen
-from shared.storage.secret_file import CREDENTIALS
+from shared.storage.files import CREDENTIALS
 from shared.store.deliveries import Arrival, alert_id
 from shared.text import parent_watch
 

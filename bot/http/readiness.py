@@ -22,7 +22,7 @@ from shared.commands.help import Doctor
 from shared.commands.status import REJECTIONS
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.records import RecordsUnavailable
-from shared.store.history import Backlog
+from shared.store.store import Backlog
 
 TIMEOUT = 8
 CHECK_TIMEOUT = 2

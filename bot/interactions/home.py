@@ -33,7 +33,7 @@ from shared.domain.card import Action, Button, Card, Fact, Tone
 from shared.domain.health import WORST_FIRST, DomainHealth, roll_up, worst
 from shared.frozen import frozen
 from shared.records import RecordsUnavailable
-from shared.store.history import UnclaimedReplies
+from shared.store.store import UnclaimedReplies
 from shared.text.formats import show_number, show_span
 
 BLOCKS = 100

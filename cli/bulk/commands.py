@@ -38,7 +38,7 @@ from shared.api.pace import Priority
 from shared.commands.base import Result
 from shared.commands.leads import STANDARD, record_of
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns, number
-from shared.storage.private_file import make_private_folder, replacing
+from shared.storage.files import make_private_folder, replacing
 from shared.text.csv_cells import csv_lines, guarded
 from shared.text.formats import clip, show_number
 from shared.text.sanitize import visible_json, visible_lines

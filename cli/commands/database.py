@@ -20,7 +20,7 @@ from shared.commands.base import Result
 from shared.domain.card import Card, Fact, Tone
 from shared.settings import load
 from shared.storage.database import temporary_engine
-from shared.storage.private_file import make_private_folder, replacing
+from shared.storage.files import make_private_folder, replacing
 from shared.store.db import migrate
 from shared.store.db.engine import sole_owner
 

@@ -25,7 +25,7 @@ from shared.domain.card import Tone
 from shared.settings import DEFAULT, Settings, SettingsError, load
 from shared.settings.sections import VARIABLES, SettingPath
 from shared.settings.template import NOTHING, commented_template
-from shared.storage.private_file import make_private_folder, replacing
+from shared.storage.files import make_private_folder, replacing
 from shared.text.sanitize import visible
 
 if TYPE_CHECKING:

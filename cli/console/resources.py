@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from shared.domain.reply_queue import ReplyQueue
     from shared.settings import Settings, Workspace
     from shared.store import Store
-    from shared.store.history import Records
+    from shared.store.store import Records
 
 
 async def named_sequence(client: OutreachClient, name: str, *, command: tuple[str, ...]) -> Sequence:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from shared.api.words import Grouping
     from shared.records import Actor, Before, Effect
     from shared.settings import Settings, Workspace
-    from shared.store.history import Records
+    from shared.store.store import Records
 
 Words = tuple[Word, ...]
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from shared.guardrails.activity import HORIZON, Activity
 from shared.guardrails.evaluate import Firing, backtest, doubt, evaluate, is_on, spans_of
 from shared.guardrails.rule import Action, NamedRule, Rule, catalog, free_name, parse
 from shared.records import ALL, ALL_RULES, StoredRule, Switch
-from shared.store.history import Records
+from shared.store.store import Records
 from shared.text.formats import show_count, show_number, show_span
 
 LOOK_BACK = timedelta(days=30)

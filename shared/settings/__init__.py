@@ -33,9 +33,15 @@ from shared.settings.sections import (
     workspace_tables,
 )
 from shared.settings.value_types import CLAIM, MEMBERS
-from shared.storage.config_file import FILE_NAME, find_config
-from shared.storage.private_file import Unusable
-from shared.storage.secret_file import SUFFIX, SecretFile, named_file, secret_files
+from shared.storage.files import (
+    FILE_NAME,
+    SUFFIX,
+    SecretFile,
+    Unusable,
+    find_config,
+    named_file,
+    secret_files,
+)
 
 __all__ = [
     "CLAIM",

@@ -30,7 +30,7 @@ from shared.domain.roles import Role
 from shared.domain.wall_clock import QuietHours, moment, parse_time
 from shared.records import Subscription
 from shared.settings import value_types as of
-from shared.storage.config_file import sibling_file, sqlite_file, user_state_folder
+from shared.storage.files import sibling_file, sqlite_file, user_state_folder
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL

@@ -11,7 +11,7 @@ from typing import Any, get_origin
 from pydantic.fields import FieldInfo
 
 from shared.settings.sections import SECRETS, VARIABLES, SettingPath, Settings, keys_of, table_model
-from shared.storage.secret_file import SUFFIX
+from shared.storage.files import SUFFIX
 
 NOTHING: Mapping[SettingPath, str] = {}
 HEAD = """\

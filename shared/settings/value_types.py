@@ -18,7 +18,7 @@ from shared.domain.event_kinds import EVENTS
 from shared.domain.roles import Role
 from shared.domain.wall_clock import find_zone, parse_time
 from shared.guardrails.rule import EXAMPLE, NAME, Misunderstood, parse
-from shared.storage.config_file import sqlite_file
+from shared.storage.files import sqlite_file
 from shared.text.links import EMAIL_FIELD
 from shared.text.tokenize import WORKSPACE, parse_duration
 

@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from shared.storage.private_file import create_private_file, make_private_folder
+from shared.storage.files import create_private_file, make_private_folder
 
 T = TypeVar("T")
 SYNCHRONOUS = "FULL"

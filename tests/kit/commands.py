@@ -26,7 +26,7 @@ from shared.settings.sections import Routing
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from shared.store.deliveries import Arrival
-from shared.store.history import Records
+from shared.store.store import Records
 from tests.kit.databases import migrated_file
 from tests.kit.scripted import BASE, ScriptedAccount
 

@@ -21,7 +21,7 @@ from shared.domain.card import Card, Fact
 from shared.domain.event_kinds import INTERESTED
 from shared.domain.health import roll_up
 from shared.records import Actor, AuditEntry, Before
-from shared.store.history import UnclaimedReplies
+from shared.store.store import UnclaimedReplies
 from tests.kit.commands import NOW
 
 SENT = "Q3 Founders"

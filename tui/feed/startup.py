@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from shared.api import OutreachClient
     from shared.commands.base import CommandContext, Question, Result
     from shared.domain.reply_queue import ReplyQueue
-    from shared.store.history import Records
+    from shared.store.store import Records
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from typing import Any
 from shared.api.words import GROUPINGS
 from shared.domain.card import Tone
 from shared.domain.local_zone import local
-from shared.storage.private_file import make_private_folder
+from shared.storage.files import make_private_folder
 from shared.text.csv_cells import guarded
 from shared.text.formats import show_count
 from shared.text.sanitize import visible

@@ -17,7 +17,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from shared.storage.allocator import give_memory_back
-from shared.storage.private_file import make_private_folder
+from shared.storage.files import make_private_folder
 
 THRESHOLDS = (2_000, 20, 1_000)
 """Young collections stay cheap and frequent; the last figure makes full ones a matter of hours."""

@@ -17,7 +17,7 @@ from shared.api.models import Inbox, Sequence
 from shared.domain.alert import Alert
 from shared.domain.event_kinds import INTERESTED
 from shared.domain.health import roll_up
-from shared.store.history import UnclaimedReplies
+from shared.store.store import UnclaimedReplies
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ODD = st.one_of(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from shared.settings import SettingsError, load
-from shared.storage import private_file
+from shared.storage import files
 from tests.pure.settings.environments import GOOD
 
 FILE = 'base_url = "https://elsewhere.example/v1"\n[slack]\napi_url = "https://elsewhere.example/"\n'
@@ -22,10 +22,8 @@ Chown = Callable[[Path], None]
 def give_away(monkeypatch: pytest.MonkeyPatch) -> Chown:
     """Give a file, a link or a folder to another user, in what is found out of its status."""
     given: set[int] = set()
-    is_ours = private_file._is_ours
-    monkeypatch.setattr(
-        private_file, "_is_ours", lambda status: status.st_ino not in given and is_ours(status)
-    )
+    is_ours = files._is_ours
+    monkeypatch.setattr(files, "_is_ours", lambda status: status.st_ino not in given and is_ours(status))
     return lambda path: given.add(path.lstat().st_ino)
 
 
@@ -107,14 +105,14 @@ def test_a_file_that_is_replaced_while_it_is_checked_is_not_read(
 ) -> None:
     file, other = place_of(tmp_path, "working folder"), tmp_path / "other.toml"
     other.write_text(FILE.replace("elsewhere", "evil"))
-    check = private_file._check_way
+    check = files._check_way
 
     # The race: between the checks and the reading, another file gets the name.
     def replaced(path: Path) -> None:
         other.replace(file)
         check(path)
 
-    monkeypatch.setattr(private_file, "_check_way", replaced)
+    monkeypatch.setattr(files, "_check_way", replaced)
     assert load(environ=SECRETS).workspace().base_url == "https://elsewhere.example/v1"
 
 

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from shared.settings import SettingProblem, Settings, load
 from shared.settings.sections import FIELDS, SECRETS, VARIABLES
-from shared.storage.secret_file import LARGEST_BYTES
+from shared.storage.files import LARGEST_BYTES
 from tests.pure.settings.environments import ALL, GOOD, refusal
 
 VALUES = {

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shared.storage.database import parse_url, temporary_engine
-from shared.storage.private_file import create_private_file, make_private_folder
+from shared.storage.files import create_private_file, make_private_folder
 
 
 # A umask of 777 takes the owner's own rights, one of 0 leaves everybody's: neither may decide.
