@@ -19,7 +19,7 @@ from bot import blockkit, cards
 from bot.blockkit import Message
 from bot.cards import CardSettings
 from bot.runtime import DeliverySignals
-from bot.slack.directory import UserDirectory, Viewer
+from bot.slack.directory import UserDirectory, everybody
 from bot.slack.messages import MessageSender
 from bot.telemetry import metrics
 from shared.api.events import Event, read_event
@@ -334,8 +334,8 @@ class Outbox:
         first = posts[0]
         card = cards.restated(first.note) if first.kind == ANSWER and not first.change else None
         if card:
-            viewer = Viewer(channel=first.channel)  # everybody there reads it
-            return blockkit.render_condensed(await self._directory.name_channels(card, viewer))
+            readers = everybody(first.channel)
+            return blockkit.render_condensed(await self._directory.name_channels(card, readers))
         return cards.message(posts, self._cards)
 
     async def post(self, channel: Job, deadline: float) -> None:

@@ -11,8 +11,8 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any, Literal
 
 from bot.cards import CardSettings, card_settings
-from bot.slack.directory import UserDirectory, Viewer
-from bot.slack.permissions import SHOWN, Person, Reach, Standing
+from bot.slack.directory import UserDirectory
+from bot.slack.permissions import SHOWN, Reach, Standing
 from shared.api.client import OutreachClient
 from shared.api.pace import Priority
 from shared.commands import Invocation
@@ -138,53 +138,37 @@ class Answer:
 
 
 @frozen
-class Access:
-    """The rules of the settings, applied to the people of the Slack workspace."""
-
-    contexts: CommandContexts
-    directory: UserDirectory
-    face: str = "slack"
-    """The face through which people ask; the audit tells it."""
-
-    def of(self, person: Person, channel: str) -> Caller:
-        """The person as they stand in a channel."""
-        return Caller(person=person, rules=self.contexts.settings.roles, channel=channel, access=self)
-
-
-@frozen
 class Caller(Standing):
     """A person in a channel."""
 
-    access: Access
+    contexts: CommandContexts
+    directory: UserDirectory
+    face: str
+    """The face through which they ask; the audit tells it."""
 
     @property
     def actor(self) -> Actor:
-        face = self.access.face
-        channel = self.channel if face == "slack" else ""
-        return Actor(name=self.person.name, id=self.person.id, face=face, channel=channel)
-
-    @property
-    def viewer(self) -> Viewer:
-        return Viewer(user=self.person.id, channel=self.channel)
+        channel = self.channel if self.face == "slack" else ""
+        return Actor(name=self.person.name, id=self.person.id, face=self.face, channel=channel)
 
     @property
     def zone(self) -> tzinfo:
         """The person's own time zone from Slack, or that of the settings."""
-        return find_zone(self.person.zone) or find_zone(self.access.contexts.settings.routes.timezone) or UTC
+        return find_zone(self.person.zone) or find_zone(self.contexts.settings.routes.timezone) or UTC
 
     def context(self, workspace: str | None) -> CommandContext:
         """The context of a command in this workspace, or in that of the channel. Raises `UnknownWorkspace`."""
-        contexts, directory, viewer = self.access.contexts, self.access.directory, self.viewer
+        contexts, directory, actor = self.contexts, self.directory, self.actor
 
         async def permalink(alert: str) -> str:
             posted = [place for place in (await contexts.store.alerts.cards(alert)).items() if place[1]]
             return await directory.permalink(*posted[0]) if posted else ""
 
         return replace(
-            contexts.at(contexts.workspace(workspace, channel=self.channel).name, self.actor),
+            contexts.at(contexts.workspace(workspace, channel=self.channel).name, actor),
             role=self.role,
             allows=self.may,
-            find_place=lambda channel: directory.find_place(channel, viewer),
+            find_place=lambda channel: directory.find_place(channel, actor),
             zone=self.zone,
             permalink=permalink,
         )
@@ -195,10 +179,10 @@ class Caller(Standing):
         Of a channel of which this person may not know it is the refusal.
         """
         if isinstance(arguments, Pause):
-            return replace(arguments, reason=await self.access.directory.with_names(arguments.reason))
+            return replace(arguments, reason=await self.directory.with_names(arguments.reason))
         if not isinstance(arguments, InChannel) or not arguments.channel:
             return arguments
-        place = await self.access.directory.locate(arguments.channel, self.viewer)
+        place = await self.directory.locate(arguments.channel, self.actor)
         if place.refusal:
             return warning(place.refusal, place.fix)
         return replace(arguments, channel=place.channel)
@@ -212,7 +196,7 @@ class Caller(Standing):
             return asked
         if isinstance(asked.arguments, InChannel) and asked.arguments.channel not in {HERE, self.channel}:
             return None
-        workspaces = self.access.contexts.settings.workspaces.values()
+        workspaces = self.contexts.settings.workspaces.values()
         open_here = [place.name for place in workspaces if place.alert_channel == self.channel]
         if name in SHOWN:
             open_here += [line.workspace for line in await list_sources(self.context(None), self.channel)]
@@ -222,15 +206,14 @@ class Caller(Standing):
 
     async def refuse(self, name: str, line: str, workspace: str | None, *, act: str = "") -> Answer:
         """Record the refusal of a line, and explain it; `act` are the words that they used."""
-        contexts = self.access.contexts
         entry = AuditEntry(
             at=datetime.now(UTC),
             actor=self.actor,
             # That there is no workspace of this name is not for whoever may not ask.
-            workspace=contexts.workspace_or_own(workspace, channel=self.channel).name,
+            workspace=self.contexts.workspace_or_own(workspace, channel=self.channel).name,
             command=line,
             result="refused: role",
             effect="refused",
         )
-        await contexts.store.records.record(entry)
+        await self.contexts.store.records.record(entry)
         return Answer(self.refusal(name, act=act))

@@ -40,9 +40,9 @@ from bot.cards import (
     snooze_end,
     write_note,
 )
-from bot.commands.context import Access, Answer, Caller, CommandContexts
+from bot.commands.context import Answer, Caller, CommandContexts
 from bot.runtime import DeliverySignals
-from bot.slack.directory import UserDirectory, Viewer
+from bot.slack.directory import UserDirectory, everybody
 from bot.slack.permissions import Person
 from shared import commands
 from shared.api.errors import OutreachError
@@ -95,11 +95,29 @@ GONE = warning(
 
 
 class AlertActions:
-    """`perform` an act for a person; `changed` is called when cards need an update."""
+    """`perform` an act for a person, who asks through a face; `changed` is called when cards need an update."""
 
-    def __init__(self, access: Access, *, changed: Callable[[], None]) -> None:
-        self._access, self._changed = access, changed
-        self._store, self._cards = access.contexts.store, access.contexts.cards
+    def __init__(
+        self,
+        contexts: CommandContexts,
+        directory: UserDirectory,
+        *,
+        changed: Callable[[], None],
+        face: str = "slack",
+    ) -> None:
+        self._contexts, self._directory, self._changed = contexts, directory, changed
+        self._store, self._cards, self._face = contexts.store, contexts.cards, face
+
+    def caller(self, person: Person, channel: str) -> Caller:
+        """The person as they stand in a channel, by the rules of the settings."""
+        return Caller(
+            person=person,
+            rules=self._contexts.settings.roles,
+            channel=channel,
+            contexts=self._contexts,
+            directory=self._directory,
+            face=self._face,
+        )
 
     async def perform(self, asked: OnAlert, caller: Caller) -> Answer:
         """The answer, which only this person sees."""
@@ -111,7 +129,7 @@ class AlertActions:
             return Answer(GONE)
         if asked.verb == ACK:
             return await self._acknowledge(alert, caller.actor)
-        directory, assignee = self._access.directory, None
+        directory, assignee = self._directory, None
         if asked.verb == ASSIGN and asked.person:
             user = caller.person.id if asked.person == ME else asked.person
             if user.startswith("@"):
@@ -204,10 +222,10 @@ class AlertActions:
         if reason := never(person):
             return "", reason
         cards = await self._store.alerts.cards(alert.id)
-        viewer = Viewer(user=person.id)
-        readable = [channel for channel in cards if await self._access.directory.sees(channel, viewer)]
+        viewer = self.caller(person, "").actor
+        readable = [channel for channel in cards if await self._directory.sees(channel, viewer)]
         for channel in readable:
-            if self._access.of(person, channel).may(CLAIM):
+            if self.caller(person, channel).may(CLAIM):
                 return channel, ""
         if cards and not readable:
             return "", f"@{person.name} isn't in the private channel of this reply. Invite them there first."
@@ -615,14 +633,13 @@ class CommandDispatcher:
         self._store, self._directory, self._now = contexts.store, directory, contexts.now
         self._account_changed, self._self_test = signals.account_changed, self_test
         self._cards = contexts.cards
-        self._access = Access(contexts=contexts, directory=directory)
-        self._alert_actions = AlertActions(self._access, changed=signals.changed)
+        self._alert_actions = AlertActions(contexts, directory, changed=signals.changed)
 
     async def perform(self, asked: Action, asker: Asker) -> Answer:
         """Carry out an action or a typed line."""
         person = await self._directory.find(asker.user, name=asker.name)
         person = replace(person, is_bot=person.is_bot or asker.is_bot)
-        caller = self._access.of(person, asker.channel)
+        caller = self._alert_actions.caller(person, asker.channel)
         try:
             answer = await self._act(asked, caller)
         except UsageError as error:
@@ -635,13 +652,13 @@ class CommandDispatcher:
         if answer.on_card:
             return answer
         # Channels have their names as far as all readers of the answer may know them.
-        viewer = Viewer(channel=asker.channel) if answer.public else caller.viewer
+        viewer = everybody(asker.channel) if answer.public else caller.actor
         return replace(answer, card=await self._directory.name_channels(answer.card, viewer))
 
     async def caller_in_time(self, asker: Asker) -> Caller:
         """The person who asks for a form, which shows workspaces and sequences; where Slack is slow, an unknown one."""
         person = await self._directory.find(asker.user, seconds=PERSON_SECONDS)
-        return self._access.of(person, asker.channel)
+        return self._alert_actions.caller(person, asker.channel)
 
     async def _act(self, asked: Action, caller: Caller) -> Answer:  # noqa: PLR0911 # a kind of action each
         match asked:

@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 
 from bot.blockkit import OnAlert
-from bot.commands.context import Access, CommandContexts
+from bot.commands.context import CommandContexts
 from bot.commands.dispatch import GONE, AlertActions, never
 from bot.slack.directory import UserDirectory
 from bot.slack.web_api import open_web_api
@@ -48,9 +48,8 @@ class SlackReplyQueue:
         if directory is None:
             return
         contexts = CommandContexts(settings=settings, store=store, clients={})
-        self._access = Access(contexts=contexts, directory=directory, face=FACE)
         # The bot is another process, which looks for changed cards by itself.
-        self._actions = AlertActions(self._access, changed=lambda: None)
+        self._actions = AlertActions(contexts, directory, changed=lambda: None, face=FACE)
 
     async def permission(self) -> Permission:
         """Whether the person may claim in some channel; another one may still allow less."""
@@ -58,7 +57,7 @@ class SlackReplyQueue:
         if self._directory is None:
             return Permission(refusal=UNCHECKED_USER if self._user else NO_USER, bot_runs=runs)
         person = await self._directory.find(self._user)
-        caller = self._access.of(person, "")
+        caller = self._actions.caller(person, "")
         refusal = never(person)
         if not refusal and not caller.may(CLAIM):
             why = " ".join(caller.refusal(CLAIM).text[:-1])
@@ -106,7 +105,7 @@ class SlackReplyQueue:
             refusal = (await self.permission()).refusal
         if refusal:
             return Change(card=warning(_UNCHANGED, refusal))
-        done = await self._actions.perform(asked, self._access.of(person, channel))
+        done = await self._actions.perform(asked, self._actions.caller(person, channel))
         return Change(card=done.card, changed=done.on_card)
 
     async def people(self) -> Sequence[str]:

@@ -12,7 +12,6 @@ from typing import Any
 from bot.core import Core
 from bot.http.webhook import DeliveryIntake, WebhookSecrets
 from bot.runtime import visit
-from bot.slack.directory import Viewer
 from bot.slack.socket_mode import SocketMode
 from bot.slack.web_api import SlackError
 from bot.telemetry import metrics
@@ -21,7 +20,7 @@ from shared.commands.base import CommandContext
 from shared.commands.help import Doctor
 from shared.commands.status import REJECTIONS
 from shared.domain.card import Button, Card, Fact, Tone
-from shared.records import RecordsUnavailable
+from shared.records import Actor, RecordsUnavailable
 from shared.store.store import Backlog
 
 TIMEOUT = 8
@@ -61,9 +60,8 @@ class ReadinessProbe:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.probe(), TIMEOUT)
         _, state = await self.readiness()
-        viewer = Viewer(user=context.actor.id, channel=context.actor.channel)
         closed = state["channels"].items()
-        channels = [await self._closed(channel, error, viewer) for channel, error in closed]
+        channels = [await self._closed(channel, error, context.actor) for channel, error in closed]
         if not context.workspace.alert_channel:
             channels.append("There is no alert channel. Set OUTREACH_ALERT_CHANNEL.")
         parts = {
@@ -152,7 +150,7 @@ class ReadinessProbe:
         except (RecordsUnavailable, TimeoutError) as error:
             return {**_UNREADABLE, "database": str(error) or "no response"}
 
-    async def _closed(self, channel: str, error: str, viewer: Viewer) -> str:
+    async def _closed(self, channel: str, error: str, viewer: Actor) -> str:
         """A channel that takes no posts; a private one has no name for those who aren't in it."""
         name = channel if await self._core.directory.sees(channel, viewer) else "A private channel"
         fix = " Type /invite @outreach there." if error == "not_in_channel" else ""

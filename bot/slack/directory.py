@@ -20,6 +20,7 @@ from shared.api.pace import boot_time
 from shared.commands.base import Place
 from shared.domain.card import Card
 from shared.frozen import frozen
+from shared.records import Actor
 
 FRESH_SECONDS, STALE_SECONDS = 600.0, 3600.0
 """Seconds for which an answer is used without asking again, and for which it is used where Slack does not answer."""
@@ -46,12 +47,9 @@ _NOT_THERE = frozenset({"channel_not_found", "method_not_supported_for_channel_t
 log = structlog.get_logger("people")
 
 
-@frozen
-class Viewer:
-    """The reader of an answer in a channel; without a user, everybody there."""
-
-    user: str = ""
-    channel: str = ""
+def everybody(channel: str) -> Actor:
+    """The readers of what stands in a channel."""
+    return Actor(name="everybody", channel=channel)
 
 
 @frozen
@@ -225,7 +223,7 @@ class UserDirectory:
                 channels[name] = channel
         return channels
 
-    async def sees(self, channel: str, viewer: Viewer) -> bool:
+    async def sees(self, channel: str, viewer: Actor) -> bool:
         """True if a viewer may know of a channel: everybody of a public one, its members of a private one.
 
         False too where Slack doesn't tell, and where there is no such channel.
@@ -234,14 +232,14 @@ class UserDirectory:
             return True
         place = await self.channel(channel)
         if place is None or not place.is_private or place.person:
-            return place is not None and place.person in {"", viewer.user}
+            return place is not None and place.person in {"", viewer.id}
         return channel in await self._memberships_of(viewer)
 
     async def may_read(self, about: str, channel: str) -> bool:
         """True if everybody who reads a channel may know what another one gets."""
-        return not about or await self.sees(about, Viewer(channel=channel))
+        return not about or await self.sees(about, everybody(channel))
 
-    async def _memberships_of(self, viewer: Viewer) -> frozenset[str]:
+    async def _memberships_of(self, viewer: Actor) -> frozenset[str]:
         """The private channels of a person that the bot is in too: Slack tells it of no others.
 
         https://docs.slack.dev/reference/methods/users.conversations
@@ -249,13 +247,13 @@ class UserDirectory:
 
         async def read() -> frozenset[str]:
             kinds = "private_channel,mpim"
-            shared = self._listed("users.conversations", "channels", user=viewer.user, types=kinds)
+            shared = self._listed("users.conversations", "channels", user=viewer.id, types=kinds)
             return frozenset([str(info["id"]) async for info in shared])
 
-        mine = await self._ask("memberships", viewer.user, read) if viewer.user else None
+        mine = await self._ask("memberships", viewer.id, read) if viewer.id else None
         return frozenset({viewer.channel}) | (mine or frozenset())
 
-    async def locate(self, channel: str, viewer: Viewer | None = None) -> Place:
+    async def locate(self, channel: str, viewer: Actor | None = None) -> Place:
         """The id of a channel that is given by id or as `#sales`, or its refusal.
 
         A private channel that a viewer may not know of is refused like a missing one.
@@ -277,7 +275,7 @@ class UserDirectory:
             return Place(channel=ids[name])
         return _no_channel(channel, near=difflib.get_close_matches(name, ids, n=3))
 
-    async def find_place(self, channel: str, viewer: Viewer | None = None) -> Place:
+    async def find_place(self, channel: str, viewer: Actor | None = None) -> Place:
         """Answer if alerts can be posted to a channel and read back there; a public one is joined for that.
 
         https://docs.slack.dev/reference/methods/conversations.join
@@ -316,7 +314,7 @@ class UserDirectory:
         place = await self.channel(channel)
         return place is not None and (place.is_private or await self.posts_anywhere())
 
-    async def shown_name(self, channel: str, viewer: Viewer) -> str:
+    async def shown_name(self, channel: str, viewer: Actor) -> str:
         """`#sales`; a private channel has a name for its members only. Empty where Slack does not tell."""
         if channel == viewer.channel and channel.startswith("D"):
             return "this conversation"
@@ -325,7 +323,7 @@ class UserDirectory:
             return ""
         return f"#{place.name}" if await self.sees(channel, viewer) else "a private channel"
 
-    async def name_channels(self, card: Card, viewer: Viewer) -> Card:
+    async def name_channels(self, card: Card, viewer: Actor) -> Card:
         """The card with its channels by name, as far as the viewer may know them."""
         channels = sorted(channels_in(card))[:MOST_NAMED]
         told = await asyncio.gather(*(self.shown_name(channel, viewer) for channel in channels))

@@ -11,8 +11,9 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from bot.slack import directory
-from bot.slack.directory import UserDirectory, Viewer
+from bot.slack.directory import UserDirectory, everybody
 from bot.slack.web_api import open_web_api
+from shared.records import Actor
 
 ANN = "U0ANN00001"
 Slack = Callable[[dict[str, Any]], AbstractAsyncContextManager[UserDirectory]]
@@ -56,11 +57,11 @@ async def test_who_leaves_a_private_channel_stops_seeing_it_within_a_minute(
         TestServer(application) as server,
         open_web_api("xoxb-1", base_url=str(server.make_url("/api/"))) as api,
     ):
-        people, ann = UserDirectory(api), Viewer(user="U1", channel="C1")
+        people, ann = UserDirectory(api), Actor(name="ann", id="U1", channel="C1")
         assert await people.sees("G1", ann)
-        assert not await people.sees("G1", Viewer(user="U2", channel="C1"))
-        assert await people.sees("G1", Viewer(channel="G1"))
-        assert await people.shown_name("G1", Viewer(channel="C1")) == "a private channel"
+        assert not await people.sees("G1", Actor(name="ben", id="U2", channel="C1"))
+        assert await people.sees("G1", everybody("G1"))
+        assert await people.shown_name("G1", everybody("C1")) == "a private channel"
         members.clear()
         now[0] = 61.0
         assert not await people.sees("G1", ann)
