@@ -160,7 +160,8 @@ class Card:
 
     @property
     def summary(self) -> str:
-        return f"{self.title}: {self.text[0]}" if self.text else self.title
+        joint = " " if self.title.endswith(("?", "!", ".")) else ": "
+        return joint.join((self.title, *self.text[:1]))
 
 
 def warning(title: str, *text: str, **more: Any) -> Card:

@@ -251,3 +251,10 @@ def test_a_list_shows_times_to_each_reader_in_their_zone_and_a_backtick_as_it_is
         ("Snoozed until ", None),
         (None, at.timestamp()),
     ]
+
+
+@pytest.mark.parametrize(
+    ("title", "said"), [("Paused", "Paused: Until noon."), ("Pause it?", "Pause it? Until noon.")]
+)
+def test_a_notification_reads_as_a_sentence(title: str, said: str) -> None:
+    assert card_blocks.render(Card(title, text=("Until noon.",))).text == said
