@@ -67,11 +67,6 @@ class Screen:
         """All characters of the screen, a line each."""
         return "\n".join(strip.text.rstrip() for strip in self._strips())
 
-    @property
-    def inked(self) -> str:
-        """The same, each line with the initials of the inks of its words: a good one, a warning, muted, strong …"""
-        return "\n".join(f"{strip.text.rstrip()} {_inks(strip)}".rstrip() for strip in self._strips())
-
     def _strips(self) -> list[Strip]:
         app = self._pilot.app
         with app._context():  # it runs in a task of its own, and draws where it is asked
@@ -161,8 +156,11 @@ class Screen:
         await self._pilot.pause()
 
     async def settled(self) -> str:
-        """The screen with its inks, once keys, commands and readings are through and two looks show the same."""
-        app, before = self._pilot.app, ""
+        """The screen, once keys, commands and readings are through and nothing was painted between two looks.
+
+        Each line has the initials of the inks of its words: a good one, a warning, muted, strong …
+        """
+        app, painted, strips = self._pilot.app, -1, list[Strip]()
         # The other workers read on and on: the queue of replies, and who may do what with them.
         endless = {"replies", "permission", "tips"}
         with app._context():  # a pause draws what is due
@@ -174,12 +172,15 @@ class Screen:
                 is_working = any(
                     not one.is_finished for one in app.workers if one.group not in endless | asks
                 )
-                if is_working or self._reads_soon() or self._is_busy() or "Loading…" in (now := self.text):
+                if is_working or self._reads_soon() or self._is_busy():
                     continue
-                if now == before:
-                    assert "Internal error" not in now, now
-                    return self.inked
-                before = now
+                if Screen.painted != painted:  # to draw all of it takes longer than the rest of the wait
+                    painted, strips = Screen.painted, self._strips()
+                    continue
+                lines = [f"{strip.text.rstrip()} {_inks(strip)}".rstrip() for strip in strips]
+                if "Loading…" not in (shown := "\n".join(lines)):
+                    assert "Internal error" not in shown, shown
+                    return shown
 
     def _is_busy(self) -> bool:
         """Whether a message, a callback or a layout waits for its turn: the focus, and with it the cursor and scrollbar,
