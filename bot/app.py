@@ -43,7 +43,6 @@ from shared.settings import Settings
 from shared.store import Store, open_store
 from shared.store.db.engine import sole_owner
 from shared.store.facts import BEAT_SECONDS
-from shared.store.jobs import DOMAIN, EVALUATE
 from shared.store.webhooks import SecretCipher, WebhookSubscriptions
 
 GRACE = 3.0
@@ -134,7 +133,7 @@ async def _build_jobs(stack: AsyncExitStack, core: Core) -> tuple[JobScheduler, 
     guard, reconciler = Guardrails(core, checks.watch if checks else None), Reconciler(core)
     kinds = due.kinds(core, guard)
     if checks:
-        kinds.append(Kind(name=DOMAIN, one=checks.check, parallel=1, renewed=True))
+        kinds.append(Kind(name="domain", one=checks.check, parallel=1, renewed=True))
     scheduler = JobScheduler(core.supervisor)
     every = scheduler.every
     if settings.routes.rotas:
@@ -168,7 +167,7 @@ async def _begin(store: Store, settings: Settings, *, alone: bool) -> None:
         await store.jobs.take_over()
         await store.posting.try_given_up()
     await store.alerts.note_times(times_of(settings.alerts))
-    await store.jobs.keep_going(EVALUATE, settings.workspaces)
+    await store.jobs.keep_going("evaluate", settings.workspaces)
 
 
 @asynccontextmanager

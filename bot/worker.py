@@ -27,6 +27,7 @@ from shared.records import RecordsUnavailable
 from shared.store import Store
 from shared.store.facts import Pace
 from shared.store.jobs import Again, End, Job
+from shared.store.jobs import Kind as JobKind
 
 POLL_SECONDS = 0.5
 """Seconds until a bot sees what another process has put: a claim in the dashboard is on its card within a second."""
@@ -58,7 +59,7 @@ Several = Callable[[Sequence[Job], float], Awaitable[Mapping[Job, End]]]
 class Kind:
     """A kind of jobs, and how they are done: by `one`, each by itself, or else by `handle`, in groups."""
 
-    name: str
+    name: JobKind
     one: Single | None = None
     handle: Several | None = None
     group: Callable[[Job], Hashable] = lambda job: job.workspace

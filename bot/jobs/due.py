@@ -29,7 +29,6 @@ from shared.domain.reply_states import ACK
 from shared.frozen import frozen
 from shared.records import Actor, AuditEntry, RecordsUnavailable, Status
 from shared.settings.sections import AlertPolicy
-from shared.store import jobs
 from shared.store.alerts import ASKED, BACK, Candidates, Due, ReminderTimes, ReminderWords
 from shared.store.facts import UPDATES
 from shared.store.jobs import Again, Done, End, Job
@@ -53,23 +52,23 @@ def kinds(core: Core, guard: Guardrails) -> list[Kind]:
     return [
         # One message tells of the ends of the pauses that were made in one channel.
         Kind(
-            name=jobs.RESUME,
+            name="resume",
             handle=own.resume,
             group=lambda job: (job.workspace, job.payload.get("channel")),
             batch=300,
             renewed=True,
         ),
-        Kind(name=jobs.LATE, handle=own.revert_late, batch=100, renewed=True),
+        Kind(name="late", handle=own.revert_late, batch=100, renewed=True),
         # More than five reminders of a channel in one transaction are one message.
-        Kind(name=jobs.REMIND, handle=Reminders(core), batch=200, parallel=1),
-        Kind(name=jobs.RELEASE, one=own.release),
-        Kind(name=jobs.DIGEST, one=own.give_digest, renewed=True),
-        Kind(name=jobs.EVALUATE, one=guard.evaluate, parallel=1, renewed=True),
-        Kind(name=jobs.ACT, one=guard.carry_out, renewed=True),
+        Kind(name="remind", handle=Reminders(core), batch=200, parallel=1),
+        Kind(name="release", one=own.release),
+        Kind(name="digest", one=own.give_digest, renewed=True),
+        Kind(name="evaluate", one=guard.evaluate, parallel=1, renewed=True),
+        Kind(name="act", one=guard.carry_out, renewed=True),
         # Each beside the others: no alert waits for an update or a look-up.
-        Kind(name=jobs.POST, one=outbox.post, parallel=MAX_CHANNELS, farthest=LONGEST_TRIAL, lease=lease),
-        Kind(name=jobs.LOOKUP, one=outbox.look_up, farthest=FARTHEST_LOOKUP, lease=lease),
-        Kind(name=jobs.PAINT, one=outbox.paint, farthest=LONGEST_SECONDS, pace=UPDATES),
+        Kind(name="post", one=outbox.post, parallel=MAX_CHANNELS, farthest=LONGEST_TRIAL, lease=lease),
+        Kind(name="lookup", one=outbox.look_up, farthest=FARTHEST_LOOKUP, lease=lease),
+        Kind(name="paint", one=outbox.paint, farthest=LONGEST_SECONDS, pace=UPDATES),
     ]
 
 
@@ -159,7 +158,7 @@ class DueJobs:
         """Have the confirmed status of sequences that a late request changed; until none can come any more."""
         workspace = late[0].workspace
         doubts = await self._store.changes.doubts(workspace, [job.key for job in late])
-        confirmed = {doubt.sequence: doubt.confirmed for doubt in doubts if doubt.confirmed}
+        confirmed = {name: status for name, status in doubts.items() if status}
         # It costs a request only while one that may come contradicts what was confirmed.
         statuses: Mapping[str, str | None] = {}
         if confirmed:
@@ -171,8 +170,7 @@ class DueJobs:
         for sequence, status in confirmed.items():
             if statuses.get(sequence) not in {None, status}:
                 await self._revert(sequence, status, self._contexts.at(workspace, BOT))
-        open_ = {doubt.sequence for doubt in doubts}
-        return {job: Again(after=LATE_EVERY, attempts=0) if job.key in open_ else Done() for job in late}
+        return {job: Again(after=LATE_EVERY, attempts=0) if job.key in doubts else Done() for job in late}
 
     async def _revert(self, sequence: str, status: Status, context: CommandContext) -> None:
         try:

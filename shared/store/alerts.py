@@ -31,8 +31,8 @@ from shared.store import facts, jobs, messages
 from shared.store.audit import add_entry
 from shared.store.db.engine import Repository, Transaction, method, portions, reads, writes
 from shared.store.db.schema import alerts, deliveries, literal, posts
-from shared.store.facts import ABSENCE, ROTA, TIMES, Fact
-from shared.store.jobs import REMIND, Job
+from shared.store.facts import Fact
+from shared.store.jobs import Job
 from shared.store.messages import ALERT_ROWS, COLUMNS, OWN, Planned, PlannedPost, alert_of, read_alerts
 from shared.store.messages import State as PostState
 from shared.store.post_kinds import ALERT, TRACE, TURN, UNACKNOWLEDGED, UNFINISHED
@@ -292,7 +292,7 @@ class Alerts(Repository):
             return AlertChange(alert=after, changed=False) if after else None
         # The person sees it before all others.
         messages.repaint(tx, [alert], clicked=True)
-        jobs.put(tx, REMIND, alert, how="sooner")
+        jobs.put(tx, "remind", alert, how="sooner")
         # What quiet hours hold and nobody needs any more: whose turn it was, that it isn't done.
         moot = [TURN] * (after.waiting_since is None) + [UNFINISHED] * (after.state is State.DONE)
         held = (posts.c.alert_id == alert) & posts.c.kind.in_(moot) & (posts.c.state == PostState.HELD)
@@ -390,10 +390,10 @@ class Alerts(Repository):
     @writes
     def note_times(self, tx: Transaction, times: ReminderTimes) -> None:
         """Have all open alerts looked at where these times aren't those that were in force before."""
-        before = facts.find(tx, TIMES, "")
+        before = facts.find(tx, "times", "")
         if before is None or before.value != asdict(times):
-            facts.put(tx, TIMES, "", asdict(times))
-            jobs.wake_all(tx, REMIND)
+            facts.put(tx, "times", "", asdict(times))
+            jobs.wake_all(tx, "remind")
 
     @reads
     def paused_domains(self, tx: Transaction, workspace: str) -> Sequence[Alert]:
@@ -639,14 +639,14 @@ def open_card(tx: Transaction, workspace: str, domain: str) -> Alert | None:
 
 def take(tx: Transaction, candidates: Candidates, *, passed: Collection[str] = ()) -> Turn:
     """Choose the next turn and write it down; it is nobody's where all are away or had it before."""
-    away = {absence.key for absence in facts.listed(tx, ABSENCE) if _lasts(absence, now=tx.now)}
+    away = {absence.key for absence in facts.listed(tx, "absence") if _lasts(absence, now=tx.now)}
     free = {*candidates.people} - candidates.gone - away - {*passed}
     if not free:
         return Turn()
-    people, last = candidates.people, str(facts.lock(tx, ROTA, candidates.rota).get("last", ""))
+    people, last = candidates.people, str(facts.lock(tx, "rota", candidates.rota).get("last", ""))
     start = people.index(last) + 1 if last in people else 0
     owner = next((one for one in (*people[start:], *people[:start]) if one in free), "")
-    facts.put(tx, ROTA, candidates.rota, {"last": owner})
+    facts.put(tx, "rota", candidates.rota, {"last": owner})
     return Turn(owner=owner, name=candidates.names.get(owner, ""))
 
 
@@ -656,17 +656,17 @@ class Turns(Repository):
     @writes
     def leave(self, tx: Transaction, person: Actor, *, until: float | None) -> None:
         """Write down that a person is away, and have their turns passed on; None: until they say that they are back."""
-        facts.put(tx, ABSENCE, person.id, at=until)
+        facts.put(tx, "absence", person.id, at=until)
         mine = (_c.owner == person.id) & _c.turn_ends_at.is_not(None)
         passed = sa.func.trim(_c.passed + " " + _c.owner)
         over = sa.update(alerts).where(mine).values(turn_ends_at=tx.now, passed=passed, **NO_TURN)
-        jobs.put(tx, REMIND, *tx.scalars(over.returning(_c.id)), how="sooner")
+        jobs.put(tx, "remind", *tx.scalars(over.returning(_c.id)), how="sooner")
 
     @writes
     def come_back(self, tx: Transaction, person: str) -> bool:
         """Write down that a person is back; False if they weren't away."""
-        absence = facts.find(tx, ABSENCE, person)
-        return facts.drop(tx, ABSENCE, person) and absence is not None and _lasts(absence, now=tx.now)
+        absence = facts.find(tx, "absence", person)
+        return facts.drop(tx, "absence", person) and absence is not None and _lasts(absence, now=tx.now)
 
 
 def _lasts(absence: Fact, *, now: float) -> bool:

@@ -50,8 +50,6 @@ from shared.store.db.schema import (
     posts,
     sightings,
 )
-from shared.store.facts import PROBE, SUBSCRIPTION
-from shared.store.jobs import DOMAIN, REMIND
 from shared.store.messages import Planned, PlannedPost, State
 from shared.store.post_kinds import ALERT, REPLACED, TURNED
 
@@ -149,8 +147,8 @@ class Arrivals(Repository):
         Raises `RecordsUnavailable`.
         """
         content = {"bytes": secrets.token_hex(size)}  # random: PostgreSQL would pack zeros
-        await self.database.write(lambda tx: facts.put(tx, PROBE, "", content))
-        await self.database.write(lambda tx: facts.drop(tx, PROBE, ""))
+        await self.database.write(lambda tx: facts.put(tx, "probe", "", content))
+        await self.database.write(lambda tx: facts.drop(tx, "probe", ""))
 
 
 def heard_since(tx: Transaction, workspace: str) -> float | None:
@@ -424,7 +422,7 @@ def _retire(tx: Transaction, before: Mapping[bytes, sa.Row[Any]]) -> Mapping[byt
 def subscriptions_of(tx: Transaction, workspaces: Collection[str]) -> Mapping[str, Sequence[Subscription]]:
     """The subscriptions of the channels of these workspaces, in one order."""
     wanted: defaultdict[str, list[Subscription]] = defaultdict(list)
-    for fact in facts.listed(tx, SUBSCRIPTION, workspaces=workspaces):
+    for fact in facts.listed(tx, "subscription", workspaces=workspaces):
         of = dict(zip(("channel", "event", "sequence", "inbox"), json.loads(fact.key), strict=True))
         wanted[fact.workspace].append(Subscription(**of, condensed=bool(fact.value.get("condensed"))))
     return wanted
@@ -458,7 +456,7 @@ def _settle(tx: Transaction, decided: Decided) -> None:
     joined = _join_incidents(tx, incidents)
     cards = {row.id: joined.get(row.id) or row.alert or adopted.get(row.id) for row, _ in decided}
     # A paused domain is looked up before all that are merely due: its DNS may be why.
-    jobs.hurry(tx, DOMAIN, {decision.domain for row, decision in incidents if cards[row.id] is None})
+    jobs.hurry(tx, "domain", {decision.domain for row, decision in incidents if cards[row.id] is None})
     # A repeat of what stands on a card already changes nothing that people see, so the card isn't edited.
     changed = [cards[row.id] for row, _ in decided if row.is_new or row.id in joined]
     messages.repaint(tx, [name for name in changed if name])
@@ -689,4 +687,4 @@ def _take_over(tx: Transaction, card: ReplyCard, post: PlannedPost) -> None:
         )
         messages.plan(tx, [(card.workspace, note)])
     messages.renew_unsure(tx, [card.id])
-    jobs.put(tx, REMIND, post.alert_id, how="sooner")
+    jobs.put(tx, "remind", post.alert_id, how="sooner")

@@ -20,8 +20,7 @@ from shared.store.db.schema import domains, literal
 from shared.store.db.schema import facts as fact_rows
 from shared.store.db.schema import jobs as job_rows
 from shared.store.deliveries import Arrival, alert_id
-from shared.store.facts import CHANGE, SENDER
-from shared.store.jobs import DOMAIN, Job
+from shared.store.jobs import Job
 from shared.store.messages import PlannedPost
 
 FALL = 10.0
@@ -61,7 +60,7 @@ class News:
 
 _BROKEN = (
     sa.select(domains.c.domain, domains.c.broken)
-    .join(fact_rows, (fact_rows.c.kind == SENDER) & (fact_rows.c.key == domains.c.domain))
+    .join(fact_rows, (fact_rows.c.kind == "sender") & (fact_rows.c.key == domains.c.domain))
     .where(domains.c.broken != literal(""))  # in the words of the index
 )
 """The broken domains of the workspaces that send from them, and which of their checks are broken."""
@@ -73,7 +72,7 @@ class Domains(Repository):
     @writes
     def watch(self, tx: Transaction, workspace: str, health: Mapping[str, float | None]) -> None:
         """Note which domains a workspace sends from, each with its lowest score; a fall makes a check due."""
-        senders = {fact.key: fact for fact in facts.listed(tx, SENDER, workspaces=[workspace])}
+        senders = {fact.key: fact for fact in facts.listed(tx, "sender", workspaces=[workspace])}
         fallen = set[str]()
         for domain, score in health.items():
             sender = senders.get(domain)
@@ -84,9 +83,9 @@ class Domains(Repository):
                 fallen.add(domain)
             if sender is None or fell or rose or (sender.at or 0.0) < tx.now - HOUR:
                 level = score if fell or rose else best
-                facts.put(tx, SENDER, domain, {"health": level}, workspace=workspace, at=tx.now)
-        jobs.put(tx, DOMAIN, *(health.keys() - senders.keys()))
-        jobs.hurry(tx, DOMAIN, fallen)
+                facts.put(tx, "sender", domain, {"health": level}, workspace=workspace, at=tx.now)
+        jobs.put(tx, "domain", *(health.keys() - senders.keys()))
+        jobs.hurry(tx, "domain", fallen)
 
     @reads
     def due(self, tx: Transaction, job: Job) -> DueDomain:
@@ -97,7 +96,7 @@ class Domains(Repository):
             job=job,
             report=decode(DomainReport, row.report) if row and row.report else None,
             incidents=json.loads(row.incident) if row and row.incident else {},
-            workspaces=tuple(fact.workspace for fact in facts.listed(tx, SENDER) if fact.key == job.key),
+            workspaces=tuple(fact.workspace for fact in facts.listed(tx, "sender") if fact.key == job.key),
         )
 
     @writes
@@ -121,7 +120,7 @@ class Domains(Repository):
         for change in followed.changes:
             at = change.at.timestamp()
             value = {"domain": change.domain, "change": encode(change)}
-            facts.put(tx, CHANGE, facts.key_of(change.domain, change.check, repr(at)), value, at=at)
+            facts.put(tx, "change", facts.key_of(change.domain, change.check, repr(at)), value, at=at)
         return True
 
     @reads
@@ -149,7 +148,7 @@ class Domains(Repository):
         self, tx: Transaction, workspace: str, since: datetime
     ) -> Sequence[tuple[float, Mapping[str, Sequence[str]]]]:
         """The broken domains of a workspace, at each time since then when that changed."""
-        mine = {fact.key for fact in facts.listed(tx, SENDER, workspaces=[workspace])}
+        mine = {fact.key for fact in facts.listed(tx, "sender", workspaces=[workspace])}
         broken: dict[str, dict[str, None]] = {}
         states: list[tuple[float, Mapping[str, Sequence[str]]]] = []
         for change in _changes(tx, mine, since):
@@ -165,16 +164,16 @@ class Domains(Repository):
     @writes
     def prune(self, tx: Transaction, *, changes_after: float) -> None:
         """Forget domains that nobody sends from, and changes that are older than so many seconds."""
-        facts.forget(tx, SENDER, before=tx.now - FORGOTTEN_AFTER)
-        facts.forget(tx, CHANGE, before=tx.now - changes_after)
-        sending = sa.select(fact_rows.c.key).where(fact_rows.c.kind == SENDER)
+        facts.forget(tx, "sender", before=tx.now - FORGOTTEN_AFTER)
+        facts.forget(tx, "change", before=tx.now - changes_after)
+        sending = sa.select(fact_rows.c.key).where(fact_rows.c.kind == "sender")
         tx.delete(domains, domains.c.domain.not_in(sending))
-        tx.delete(job_rows, (job_rows.c.kind == DOMAIN) & job_rows.c.key.not_in(sending))
+        tx.delete(job_rows, (job_rows.c.kind == "domain") & job_rows.c.key.not_in(sending))
 
 
 def _changes(tx: Transaction, names: Collection[str], since: datetime) -> list[DomainChange]:
     """The changes of these domains since then, the first first; what a newer version wrote is left out."""
-    kept = [fact.value for fact in facts.since(tx, CHANGE, since.timestamp())]
+    kept = [fact.value for fact in facts.since(tx, "change", since.timestamp())]
     changes = [decode(DomainChange, str(value["change"])) for value in kept if value.get("domain") in names]
     return [change for change in changes if change is not None]
 

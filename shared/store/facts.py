@@ -15,7 +15,7 @@ import secrets
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
@@ -23,11 +23,10 @@ from shared.frozen import frozen
 from shared.store.db.engine import Repository, Transaction, method, reads, writes
 from shared.store.db.schema import facts
 
-ABSENCE, CHANGE, DIGEST, INSTANCE, LIMIT = "absence", "change", "digest", "instance", "limit"
-PROBE, PROCESS, REQUEST, ROTA, RULE, SENDER = "probe", "process", "request", "rota", "rule", "sender"
-SETTING = "setting"
-SUBSCRIPTION, SWITCH, TIMES = "subscription", "switch", "times"
-WEBHOOK = "webhook"
+Kind = Literal[
+    "absence", "change", "digest", "instance", "limit", "probe", "process", "request", "rota", "rule", "sender", "setting",
+    "subscription", "switch", "times", "webhook",
+]  # fmt: skip
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -46,19 +45,19 @@ class Fact:
     at: float | None
 
 
-def find(tx: Transaction, kind: str, key: str, *, workspace: str = "", locked: bool = False) -> Fact | None:
+def find(tx: Transaction, kind: Kind, key: str, *, workspace: str = "", locked: bool = False) -> Fact | None:
     """A fact, `locked` until the end of the transaction."""
     row = tx.find(facts, locked=locked, kind=kind, workspace=workspace, key=key)
     return _fact(row) if row else None
 
 
-def since(tx: Transaction, kind: str, at: float) -> list[Fact]:
+def since(tx: Transaction, kind: Kind, at: float) -> list[Fact]:
     """The facts of a kind whose time is this one or later, the first first."""
     rows = tx.execute(sa.select(facts).where(_c.kind == kind, _c.at >= at).order_by(_c.at, _c.key))
     return [*map(_fact, rows)]
 
 
-def listed(tx: Transaction, kind: str, *, workspaces: Collection[str] | None = None) -> list[Fact]:
+def listed(tx: Transaction, kind: Kind, *, workspaces: Collection[str] | None = None) -> list[Fact]:
     """All of a kind, or those of these workspaces, by workspace and key."""
     query = _LISTED if workspaces is None else _OF_WORKSPACES
     rows = tx.execute(query, {"kind": kind, "workspaces": [*(workspaces or ())]})
@@ -67,7 +66,7 @@ def listed(tx: Transaction, kind: str, *, workspaces: Collection[str] | None = N
 
 def put(
     tx: Transaction,
-    kind: str,
+    kind: Kind,
     key: str,
     value: Mapping[str, Any] = NOTHING,
     *,
@@ -82,19 +81,19 @@ def put(
     return tx.scalar(new.returning(_c.key), row) is not None
 
 
-def lock(tx: Transaction, kind: str, key: str) -> Mapping[str, Any]:
+def lock(tx: Transaction, kind: Kind, key: str) -> Mapping[str, Any]:
     """The value of a fact that nobody else changes before the end of the transaction; it is made if there is none."""
     put(tx, kind, key, once=True)
     fact = find(tx, kind, key, locked=True)
     return fact.value if fact else NOTHING
 
 
-def drop(tx: Transaction, kind: str, key: str, *, workspace: str = "") -> bool:
+def drop(tx: Transaction, kind: Kind, key: str, *, workspace: str = "") -> bool:
     """Forget a fact; returns whether there was one."""
     return tx.drop(facts, kind=kind, workspace=workspace, key=key)
 
 
-def forget(tx: Transaction, kind: str, *, before: float) -> None:
+def forget(tx: Transaction, kind: Kind, *, before: float) -> None:
     """Forget those of a kind whose time was before this one."""
     tx.delete(facts, (_c.kind == kind) & (_c.at < before))
 
@@ -144,7 +143,7 @@ class Limit:
 
 def limit_of(tx: Transaction, key: str) -> Limit:
     """The limit, locked until the end of the transaction."""
-    fact = find(tx, LIMIT, key, locked=True)
+    fact = find(tx, "limit", key, locked=True)
     kept, farthest = fact.value if fact else {}, tx.now + FARTHEST_SECONDS
     return Limit(**{name: kept[name] for name in LIMIT_TIMES if kept.get(name, math.inf) <= farthest})
 
@@ -172,7 +171,7 @@ class Pace:
         """Note so many calls."""
         limit = limit_of(tx, self.method)
         tat = max(limit.tat, tx.now) + count * self.period
-        put(tx, LIMIT, self.method, asdict(replace(limit, tat=tat)))
+        put(tx, "limit", self.method, asdict(replace(limit, tat=tat)))
 
 
 UPDATES = Pace(method=UPDATE, period=60 / 45, burst=40, background=20)
@@ -182,7 +181,7 @@ UPDATES = Pace(method=UPDATE, period=60 / 45, burst=40, background=20)
 def close(tx: Transaction, key: str, seconds: float) -> None:
     """Slack asked to wait with a method, whatever the channel."""
     limit = limit_of(tx, key)
-    put(tx, LIMIT, key, asdict(replace(limit, closed_until=max(limit.closed_until, tx.now + seconds))))
+    put(tx, "limit", key, asdict(replace(limit, closed_until=max(limit.closed_until, tx.now + seconds))))
 
 
 class SlackEvents(Repository):
@@ -191,12 +190,12 @@ class SlackEvents(Repository):
     @writes
     def take(self, tx: Transaction, event: str) -> bool:
         """Note an event or request by its id; False: it came before."""
-        return put(tx, REQUEST, event, at=tx.now, once=True)
+        return put(tx, "request", event, at=tx.now, once=True)
 
     @writes
     def forget_old(self, tx: Transaction) -> None:
         """Forget events that Slack sends no more."""
-        forget(tx, REQUEST, before=tx.now - KEPT_SECONDS)
+        forget(tx, "request", before=tx.now - KEPT_SECONDS)
 
 
 # -- the database's id, and its running bots
@@ -208,12 +207,12 @@ ALIVE_SECONDS = 90.0
 
 def is_running(tx: Transaction) -> bool:
     """True if a bot that uses this database was seen in the last minute and a half."""
-    return bool(since(tx, PROCESS, tx.now - ALIVE_SECONDS))
+    return bool(since(tx, "process", tx.now - ALIVE_SECONDS))
 
 
 def known_id(tx: Transaction) -> str | None:
     """The name of the database; None if there is none yet."""
-    name = find(tx, INSTANCE, "")
+    name = find(tx, "instance", "")
     return str(name.value["id"]) if name else None
 
 
@@ -225,16 +224,16 @@ class Instance(Repository):
     @writes
     def id(self, tx: Transaction) -> str:
         """The name of the database, created by the first call."""
-        put(tx, INSTANCE, "", {"id": secrets.token_hex(6)}, once=True)
+        put(tx, "instance", "", {"id": secrets.token_hex(6)}, once=True)
         return known_id(tx) or ""
 
     @writes
     def beat(self, tx: Transaction, process: str) -> None:
         """This bot runs."""
-        put(tx, PROCESS, process, at=tx.now)
-        forget(tx, PROCESS, before=tx.now - ALIVE_SECONDS)
+        put(tx, "process", process, at=tx.now)
+        forget(tx, "process", before=tx.now - ALIVE_SECONDS)
 
     @writes
     def leave(self, tx: Transaction, process: str) -> None:
         """This bot ends."""
-        drop(tx, PROCESS, process)
+        drop(tx, "process", process)

@@ -37,8 +37,7 @@ from shared.store.audit import add_entry
 from shared.store.db.engine import AT_ONCE, Repository, Transaction, method, portions, reads, writes
 from shared.store.db.schema import incidents, posts, samples, sightings
 from shared.store.deliveries import heard_since
-from shared.store.facts import RULE, SWITCH
-from shared.store.jobs import ACT, EVALUATE, Job
+from shared.store.jobs import Job
 from shared.store.messages import PlannedPost
 
 SLOT_SECONDS, KEPT_SECONDS = 1800.0, 40 * DAY
@@ -103,26 +102,26 @@ class Guardrails(Repository):
     @reads
     def rules(self, tx: Transaction, workspace: str) -> Sequence[StoredRule]:
         """The rules of one workspace, by name."""
-        return [StoredRule(**fact.value) for fact in facts.listed(tx, RULE, workspaces=[workspace])]
+        return [StoredRule(**fact.value) for fact in facts.listed(tx, "rule", workspaces=[workspace])]
 
     @writes
     def add_rule(self, tx: Transaction, workspace: str, rule: StoredRule) -> bool:
         """Add a rule; False: one of this name is there."""
-        added = facts.put(tx, RULE, rule.name, asdict(rule), workspace=workspace, at=tx.now, once=True)
+        added = facts.put(tx, "rule", rule.name, asdict(rule), workspace=workspace, at=tx.now, once=True)
         if added:
-            facts.drop(tx, SWITCH, rule.name, workspace=workspace)
+            facts.drop(tx, "switch", rule.name, workspace=workspace)
         return added
 
     @writes
     def remove_rule(self, tx: Transaction, workspace: str, name: str) -> bool:
         """Remove a rule with its switch; False: there was none."""
-        facts.drop(tx, SWITCH, name, workspace=workspace)
-        return facts.drop(tx, RULE, name, workspace=workspace)
+        facts.drop(tx, "switch", name, workspace=workspace)
+        return facts.drop(tx, "rule", name, workspace=workspace)
 
     @reads
     def switches(self, tx: Transaction, workspace: str) -> Sequence[Switch]:
         """The switches that count in a workspace."""
-        switches = facts.listed(tx, SWITCH, workspaces={workspace, ALL})
+        switches = facts.listed(tx, "switch", workspaces={workspace, ALL})
         return [Switch(rule=fact.key, until=fact.at, **fact.value) for fact in switches]
 
     @writes
@@ -133,7 +132,7 @@ class Guardrails(Repository):
     @writes
     def switch_on(self, tx: Transaction, workspace: str, rule: str) -> bool:
         """Turn a rule, or all of them, on again; False: it wasn't off."""
-        return facts.drop(tx, SWITCH, rule, workspace=workspace if rule else ALL)
+        return facts.drop(tx, "switch", rule, workspace=workspace if rule else ALL)
 
     @writes
     def rest_undone(self, tx: Transaction, change: int, by: str) -> Switch | None:
@@ -143,7 +142,7 @@ class Guardrails(Repository):
         if row is None:
             return None
         switch = Switch(rule=row.rule, by=by, at=tx.now, until=tx.now + DAY)
-        before = facts.find(tx, SWITCH, row.rule, workspace=row.workspace)
+        before = facts.find(tx, "switch", row.rule, workspace=row.workspace)
         if before is None or before.at is not None:  # what a person turned off stays off
             _put_switch(tx, row.workspace, switch)
         return switch
@@ -193,9 +192,10 @@ class Guardrails(Repository):
             end = start + (PORTION_SECONDS if is_whole else DAY)
             if end > first:  # a new bot has a month of which nothing is stored
                 until = FOREVER if end > now else end
-                portion = await self._portion(workspace, start, until, last_only=not is_whole)
-                if any(portion):
-                    yield portion
+                happened = await self.happenings(workspace, start, until)
+                counted = await self.samples(workspace, start, until, last_only=not is_whole)
+                if happened or counted:
+                    yield happened, counted
             start = end
 
     @reads
@@ -206,13 +206,6 @@ class Guardrails(Repository):
         ]
         # A clock that was set back has left things that are later than now.
         return min(now, *(tx.scalar(first) or now for first in firsts))
-
-    @reads
-    def _portion(
-        self, tx: Transaction, workspace: str, since: float, until: float, *, last_only: bool
-    ) -> tuple[list[Happening], list[CountSample]]:
-        counts = _samples(tx, workspace, since, until, last_only=last_only)
-        return _happenings(tx, workspace, since, until), counts
 
     @reads
     def closed_days(self, tx: Transaction, workspace: str) -> frozenset[int]:
@@ -263,7 +256,7 @@ def _values_of(sample: CountSample) -> dict[str, Any]:
 def _put_switch(tx: Transaction, workspace: str, switch: Switch) -> None:
     """Turn a rule off until a moment; None: until a person turns it on."""
     value = {"by": switch.by, "at": switch.at}
-    facts.put(tx, SWITCH, switch.rule, value, workspace=workspace, at=switch.until)
+    facts.put(tx, "switch", switch.rule, value, workspace=workspace, at=switch.until)
 
 
 def _sample(**kept: Any) -> CountSample:
@@ -291,7 +284,7 @@ class Incidents(Repository):
         `left` are the names that the rule's limit leaves, and `paused_now` the sequences that are paused, by whomever.
         """
         # Two who evaluate a workspace begin one after the other: limits hold, and one trouble of a domain is told once.
-        jobs.find(tx, EVALUATE, finding.workspace, "", locked=True)
+        jobs.find(tx, "evaluate", finding.workspace, "", locked=True)
         if refusal := _refusal(tx, finding, paused_now):
             return refusal
         told = post.dedupe if post else ""
@@ -304,7 +297,7 @@ class Incidents(Repository):
         if row is None:
             return "known"
         if not post:
-            jobs.put(tx, ACT, str(row.id), workspace=finding.workspace, payload={"left": [*left]})
+            jobs.put(tx, "act", str(row.id), workspace=finding.workspace, payload={"left": [*left]})
         elif post.channel:
             messages.plan(tx, [(finding.workspace, post)])
         return ""
@@ -415,7 +408,10 @@ def _incident(sequences: str, **values: Any) -> Incident:
 
 
 def _is_off(tx: Transaction, workspace: str, rule: str) -> bool:
-    switches = (facts.find(tx, SWITCH, rule, workspace=workspace), facts.find(tx, SWITCH, ALL, workspace=ALL))
+    switches = (
+        facts.find(tx, "switch", rule, workspace=workspace),
+        facts.find(tx, "switch", ALL, workspace=ALL),
+    )
     return any(switch and (switch.at is None or switch.at > tx.now) for switch in switches)
 
 

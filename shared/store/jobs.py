@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import sqlalchemy as sa
 
@@ -22,12 +22,12 @@ from shared.store.db.engine import Repository, Transaction, probes, writes
 from shared.store.db.schema import NOW, jobs
 from shared.store.facts import Pace
 
-ACT, EVALUATE = "act", "evaluate"
-DIGEST, DOMAIN, LATE, RELEASE = "digest", "domain", "late", "release"
-LOOKUP, PAINT, POST, REMIND, RESUME = "lookup", "paint", "post", "remind", "resume"
-KINDS = frozenset({ACT, DIGEST, DOMAIN, EVALUATE, LATE, LOOKUP, PAINT, POST, RELEASE, REMIND, RESUME})
+Kind = Literal[
+    "act", "digest", "domain", "evaluate", "late", "lookup", "paint", "post", "release", "remind", "resume"
+]
+KINDS = frozenset(get_args(Kind))
 """The kinds that this version does; a job of another kind was put by a newer one, and waits for it."""
-TRIED_AT_START = (LOOKUP, PAINT, POST)
+TRIED_AT_START = ("lookup", "paint", "post")
 """The kinds whose jobs are put off only because they failed, or Slack asked to wait."""
 ASKED_FOR, ORDINARY = 0, 1
 """The ranks: a person waits for it, or nobody does."""
@@ -118,7 +118,7 @@ def _claim(*, is_postgresql: bool) -> sa.Update:
 
 
 @cache
-def _next_of(kinds: tuple[str, ...]) -> sa.Select[Any]:
+def _next_of(kinds: tuple[Kind, ...]) -> sa.Select[Any]:
     """The query for when the first job of each kind and rank is due: one look into the index each."""
     firsts = [
         sa.select(_c.due_at)
@@ -144,7 +144,7 @@ class Jobs(Repository):
     def claim(
         self,
         tx: Transaction,
-        kind: str,
+        kind: Kind,
         *,
         lease: float,
         limit: int,
@@ -171,8 +171,8 @@ class Jobs(Repository):
 
     @probes
     def waits(
-        self, tx: Transaction, kinds: Collection[str], workspaces: Collection[str]
-    ) -> Mapping[str, float]:
+        self, tx: Transaction, kinds: Collection[Kind], workspaces: Collection[str]
+    ) -> Mapping[Kind, float]:
         """The seconds after which something of each kind is due, 0 or less if it is; without those that rest."""
         names = tuple(sorted(kinds))
         row = tx.execute(_next_of(names), _lower(workspaces)).one()
@@ -183,7 +183,7 @@ class Jobs(Repository):
         return {name: min(due) - tx.now for name, due in times.items() if due}
 
     @writes
-    def keep_going(self, tx: Transaction, kind: str, workspaces: Collection[str]) -> None:
+    def keep_going(self, tx: Transaction, kind: Kind, workspaces: Collection[str]) -> None:
         """Have something looked at again and again in each of these workspaces."""
         for name in sorted(workspaces):
             put(tx, kind, "", workspace=name)
@@ -236,7 +236,7 @@ def _lower(workspaces: Collection[str]) -> dict[str, list[str]]:
 
 def put(
     tx: Transaction,
-    kind: str,
+    kind: Kind,
     *keys: str,
     at: float | None = None,
     how: How = "keep",
@@ -279,30 +279,30 @@ def _put(dialect: Any, how: How) -> Any:
     return new.on_conflict_do_update(index_elements=["kind", "workspace", "key"], set_=changed)
 
 
-def hurry(tx: Transaction, kind: str, keys: Collection[str]) -> None:
+def hurry(tx: Transaction, kind: Kind, keys: Collection[str]) -> None:
     """Have those of these looked at now that there are, before all that is merely due."""
     if keys:
         there = sa.select(_c.key).where(_c.kind == kind, _c.key.in_(keys))
         put(tx, kind, *tx.scalars(there), how="sooner", rank=ASKED_FOR)
 
 
-def wake_all(tx: Transaction, kind: str) -> None:
+def wake_all(tx: Transaction, kind: Kind) -> None:
     """Have all jobs of a kind looked at now that nobody has."""
     tx.update(jobs, (_c.kind == kind) & (_c.token == 0), due_at=tx.now)
 
 
-def drop(tx: Transaction, kind: str, workspace: str, key: str) -> bool:
+def drop(tx: Transaction, kind: Kind, workspace: str, key: str) -> bool:
     """Forget a job, whoever has it; returns whether there was one."""
     return tx.drop(jobs, kind=kind, workspace=workspace, key=key)
 
 
-def find(tx: Transaction, kind: str, workspace: str, key: str, *, locked: bool = False) -> Job | None:
+def find(tx: Transaction, kind: Kind, workspace: str, key: str, *, locked: bool = False) -> Job | None:
     """A job as it stands; `locked` until the end of the transaction, whoever has it."""
     row = tx.find(jobs, kind=kind, workspace=workspace, key=key, locked=locked)
     return _read(row) if row else None
 
 
-def listed(tx: Transaction, kind: str, workspace: str) -> list[Job]:
+def listed(tx: Transaction, kind: Kind, workspace: str) -> list[Job]:
     """The jobs of a kind in a workspace."""
     return [
         _read(row) for row in tx.execute(sa.select(jobs).where(_c.kind == kind, _c.workspace == workspace))

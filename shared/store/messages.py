@@ -61,8 +61,8 @@ from shared.store.db.engine import (
 )
 from shared.store.db.schema import alerts, audit, deliveries, literal, posts
 from shared.store.db.schema import jobs as job_rows
-from shared.store.facts import DIGEST, SUBSCRIPTION, UPDATE
-from shared.store.jobs import ASKED_FOR, LOOKUP, ORDINARY, PAINT, POST, RELEASE, REMIND, Job
+from shared.store.facts import UPDATE
+from shared.store.jobs import ASKED_FOR, ORDINARY, Job
 from shared.store.post_kinds import ALERT, CURRENT, HISTORY, REPLACED, TURNED, kind_of, names
 
 INCIDENT, AWAITED = 3, 4
@@ -330,10 +330,10 @@ def plan(tx: Transaction, planned: Planned) -> None:
     ]
     if rows:
         tx.execute(tx.insert_once(posts), rows)
-    jobs.put(tx, POST, *(post.channel for _, post in planned))
+    jobs.put(tx, "post", *(post.channel for _, post in planned))
     held = {post.channel: post.held_until for _, post in planned if post.held_until is not None}
     for channel, until in sorted(held.items()):
-        jobs.put(tx, RELEASE, channel, at=until, how="sooner")
+        jobs.put(tx, "release", channel, at=until, how="sooner")
 
 
 @frozen
@@ -361,13 +361,13 @@ def channel_of(
     tx: Transaction, channel: str, *, locked: bool = True
 ) -> tuple[Job, ChannelState] | tuple[None, ChannelState]:
     """The job of a channel, `locked` until the end of the transaction, and its state; None: it has no job."""
-    job = jobs.find(tx, POST, "", channel, locked=locked)
+    job = jobs.find(tx, "post", "", channel, locked=locked)
     return (job, state_of(job.payload)) if job else (None, ChannelState())
 
 
 def broken_channels(tx: Transaction) -> dict[str, str]:
     """Channels that reject posts, and what Slack says of each."""
-    channels = sa.select(job_rows.c.key, job_rows.c.payload).where(job_rows.c.kind == POST)
+    channels = sa.select(job_rows.c.key, job_rows.c.payload).where(job_rows.c.kind == "post")
     troubles = {row.key: state_of(facts.read(row.payload)).trouble for row in tx.execute(channels)}
     return {channel: trouble for channel, trouble in sorted(troubles.items()) if trouble}
 
@@ -399,12 +399,12 @@ def move(
         return ()
     rows = tx.execute(moved.returning(*_MOVED)).all()
     if state is State.READY:
-        jobs.put(tx, POST, *(row.channel for row in rows))
+        jobs.put(tx, "post", *(row.channel for row in rows))
     elif state is State.UNCERTAIN:
         keys = [f"{row.channel}/{row.thread_ts}" for row in rows]
-        jobs.put(tx, LOOKUP, *keys, at=tx.now + after, how="sooner")
+        jobs.put(tx, "lookup", *keys, at=tx.now + after, how="sooner")
     elif state is State.SENT:
-        jobs.put(tx, REMIND, *(row.alert_id for row in rows if row.kind == ALERT), how="sooner")
+        jobs.put(tx, "remind", *(row.alert_id for row in rows if row.kind == ALERT), how="sooner")
     return rows
 
 
@@ -432,7 +432,7 @@ def redraw(tx: Transaction, which: sa.ColumnElement[bool], *, clicked: bool = Fa
 def put_paint(tx: Transaction, messages: Collection[tuple[str, str]], *, clicked: bool = False) -> None:
     """Have messages, by channel and `ts`, updated."""
     keys = [f"{channel}/{ts}" for channel, ts in messages]
-    jobs.put(tx, PAINT, *keys, how="sooner", rank=ASKED_FOR if clicked else ORDINARY)
+    jobs.put(tx, "paint", *keys, how="sooner", rank=ASKED_FOR if clicked else ORDINARY)
 
 
 def drop_some(tx: Transaction, channel: str) -> int:
@@ -450,13 +450,13 @@ def drop_some(tx: Transaction, channel: str) -> int:
         moves = unsent.where(sa.or_(_c.alert_id == "", sa.not_(stands))).limit(AT_ONCE)
         anew = {"state": State.READY, "error": "", "refusals": 0}
         moved = tx.update(posts, _c.id.in_(moves), channel=state.moved_to, **anew)
-        jobs.put(tx, POST, state.moved_to)
+        jobs.put(tx, "post", state.moved_to)
         if moved == AT_ONCE:
             return moved
     some = sa.select(_c.id).where(_c.channel == channel, ANY_UNSENT).limit(AT_ONCE)
     dropped = tx.delete(posts, _c.id.in_(some))
     if dropped < AT_ONCE:
-        jobs.drop(tx, POST, "", channel)  # an attempt under way says nothing any more
+        jobs.drop(tx, "post", "", channel)  # an attempt under way says nothing any more
     return dropped
 
 
@@ -669,7 +669,7 @@ class Posting(Repository):
         if state:
             settled = self._settle_held(tx, turn, state, outcome)
         else:
-            jobs.put(tx, POST, turn.channel)  # what waited because this was uncertain
+            jobs.put(tx, "post", turn.channel)  # what waited because this was uncertain
         _tell(tx, report and report(turn.channel, turn.posts, outcome, settled), turn.posts)
         return settled
 
@@ -728,17 +728,14 @@ class Posting(Repository):
 
         One that is not `used` by the settings matters only where something was subscribed or posted.
         """
+        if used or channel in _named(tx):
+            jobs.put(tx, "post", channel)
         job, state = channel_of(tx, channel)
-        if job is None and (used or channel in _named(tx)):
-            jobs.put(tx, POST, channel)
-            job, state = channel_of(tx, channel)
         if job is None or (state.trouble and not refused.moved_to):
             return
-        waits = tx.has((_c.channel == channel) & ANY_UNSENT)
-        broken = asdict(
-            replace(state, trouble=refused.error, trouble_since=tx.now, moved_to=refused.moved_to)
-        )
-        jobs.note(tx, job, broken, due_at=tx.now + FIRST_TRIAL if waits else None)
+        broken = replace(state, trouble=refused.error, trouble_since=tx.now, moved_to=refused.moved_to)
+        # Where nothing waits, it finds that out then, and sleeps.
+        jobs.note(tx, job, asdict(broken), due_at=tx.now + FIRST_TRIAL)
         _tell(tx, report(channel, (), refused, Settled(broke=True)))
 
     async def forget_unused_channels(self, used: Collection[str], *, errors: Collection[str]) -> None:
@@ -838,7 +835,7 @@ class Posting(Repository):
             jobs.again(tx, lookup.job, after=after, changed_after=after)
         else:
             jobs.finish(tx, lookup.job)
-        jobs.put(tx, POST, lookup.channel)
+        jobs.put(tx, "post", lookup.channel)
 
 
 def _held(tx: Transaction, job: Job) -> ChannelState | None:
@@ -881,8 +878,8 @@ def _reopen(tx: Transaction, channel: str, *, proven_at: float = math.inf) -> bo
 
 def _named(tx: Transaction) -> set[str]:
     """The channels that have a subscription or a digest."""
-    subscribed = {json.loads(fact.key)[0] for fact in facts.listed(tx, SUBSCRIPTION)}
-    return subscribed | {fact.key.partition("/")[2] for fact in facts.listed(tx, DIGEST)}
+    subscribed = {json.loads(fact.key)[0] for fact in facts.listed(tx, "subscription")}
+    return subscribed | {fact.key.partition("/")[2] for fact in facts.listed(tx, "digest")}
 
 
 def _revive(tx: Transaction, ids: Sequence[int]) -> int:

@@ -8,12 +8,11 @@ For `LATE_SECONDS` such a sequence is `doubtful`: whoever looks sends the confir
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import sqlalchemy as sa
 
 from shared.domain.wall_clock import moment
-from shared.frozen import frozen
 from shared.records import (
     LOCK_SECONDS,
     UNDER_WAY,
@@ -28,7 +27,7 @@ from shared.store import jobs, messages
 from shared.store.audit import add_entry, is_told, last_changes
 from shared.store.db.engine import Repository, Transaction, method, reads, writes
 from shared.store.db.schema import sequence_changes
-from shared.store.jobs import LATE, RESUME, Job
+from shared.store.jobs import Job
 from shared.store.messages import PlannedPost
 
 OUTSIDER = Actor(name="someone at the service", face="service")
@@ -47,7 +46,7 @@ def put_timer(tx: Transaction, workspace: str, timer: Timer) -> None:
     """
     ends_at = timer.due_at.timestamp()
     payload = {**timer.payload, ENDS_AT: ends_at}
-    jobs.put(tx, RESUME, timer.key, workspace=workspace, at=ends_at, payload=payload, how="replace")
+    jobs.put(tx, "resume", timer.key, workspace=workspace, at=ends_at, payload=payload, how="replace")
 
 
 class Timers(Repository):
@@ -73,7 +72,7 @@ class Timers(Repository):
     @reads
     def timers(self, tx: Transaction, workspace: str) -> Sequence[Timer]:
         """The timers of a workspace, the next one first."""
-        return sorted(map(timer_of, jobs.listed(tx, RESUME, workspace)), key=lambda timer: timer.due_at)
+        return sorted(map(timer_of, jobs.listed(tx, "resume", workspace)), key=lambda timer: timer.due_at)
 
 
 def timer_of(job: Job) -> Timer:
@@ -97,15 +96,6 @@ _LATE = {"paused": "pause_late_until", "active": "resume_late_until"}
 
 class TimerReplaced(Exception):
     """The timer that should end a pause was cancelled, set again, or is carried out by another process."""
-
-
-@frozen
-class Doubt:
-    """A sequence that an unanswered request may still change."""
-
-    sequence: str
-    confirmed: Status | None
-    """The status that it must have; None where nothing is certain, someone changes it, or nothing that may come contradicts it."""
 
 
 class SequenceChanges(Repository):
@@ -150,7 +140,7 @@ class SequenceChanges(Repository):
             values |= _doubt(tx, row.asked)
             _look_later(tx, workspace, sequence)
         tx.update(sequence_changes, _which(workspace, sequence), **values)
-        end = jobs.find(tx, RESUME, workspace, sequence)
+        end = jobs.find(tx, "resume", workspace, sequence)
         return SequenceChange(
             workspace=workspace,
             sequence=sequence,
@@ -194,7 +184,7 @@ class SequenceChanges(Repository):
         if not over:
             return False
         for name in sorted(over):
-            jobs.drop(tx, RESUME, workspace, name)
+            jobs.drop(tx, "resume", workspace, name)
             which = _which(workspace, name)
             tx.update(sequence_changes, which, confirmed="active", revision=c.revision + 1)
         entry = AuditEntry(
@@ -233,28 +223,32 @@ class SequenceChanges(Repository):
             return False
         if not result.keep_timer:
             if result.timer is None:
-                jobs.drop(tx, RESUME, change.workspace, change.sequence)
+                jobs.drop(tx, "resume", change.workspace, change.sequence)
             else:
                 put_timer(tx, change.workspace, result.timer)
         return True
 
     @reads
-    def doubts(self, tx: Transaction, workspace: str, sequences: Collection[str]) -> Sequence[Doubt]:
-        """The sequences among these that a late request may still change."""
+    def doubts(
+        self, tx: Transaction, workspace: str, sequences: Collection[str]
+    ) -> Mapping[str, Status | None]:
+        """The sequences among these that a late request may still change, each with the status that it must have.
+
+        None where nothing is certain, someone changes it, or nothing that may come contradicts it.
+        """
         rows = tx.execute(_NAMED, {"workspace": workspace, "sequences": [*sequences]})
-        doubts: list[Doubt] = []
+        doubts: dict[str, Status | None] = {}
         for row in rows:
             opposite = {"paused": row.resume_late_until, "active": row.pause_late_until}.get(row.confirmed)
             contradicted = row.locked_until is None and opposite is not None and opposite > tx.now
-            confirmed = cast("Status", row.confirmed) if contradicted else None
             if _is_doubtful(row, now=tx.now):
-                doubts.append(Doubt(sequence=row.sequence, confirmed=confirmed))
+                doubts[row.sequence] = row.confirmed if contradicted else None
         return doubts
 
 
 def _look_later(tx: Transaction, workspace: str, sequence: str) -> None:
     """Have it looked at whether a request is carried out late, until none can be any more."""
-    jobs.put(tx, LATE, sequence, workspace=workspace, at=tx.now + LATE_EVERY)
+    jobs.put(tx, "late", sequence, workspace=workspace, at=tx.now + LATE_EVERY)
 
 
 def _revisions(tx: Transaction, which: sa.ColumnElement[bool]) -> dict[str, int]:

@@ -42,7 +42,7 @@ from shared.store.domains import Domains
 from shared.store.erasure import Erasure, Retention
 from shared.store.facts import Instance, SlackEvents, is_running
 from shared.store.guardrails import Guardrails, Incidents
-from shared.store.jobs import RESUME, Jobs
+from shared.store.jobs import Jobs
 from shared.store.messages import (
     ALERT_ROWS,
     IS_COUNTED,
@@ -152,7 +152,7 @@ class Records(AuditLog, Subscriptions, Timers):
         unclaimed, unclaimed_since = count_unclaimed(tx, workspace)
         routed = (deliveries.c.workspace == workspace) & sa.not_(deliveries.c.pending)
         last = sa.select(deliveries.c.last_at).where(routed, sa.not_(deliveries.c.found))
-        timers = sa.select(jobs.c.workspace).where(jobs.c.kind == RESUME).order_by(jobs.c.workspace)
+        timers = sa.select(jobs.c.workspace).where(jobs.c.kind == "resume").order_by(jobs.c.workspace)
         return AlertsSummary(
             counts={**backlog.counts, "unreadable": tx.scalar(_count(unreadable)) or 0},
             oldest_waiting_at=moment(backlog.oldest_at),

@@ -14,7 +14,6 @@ from shared.store import facts, jobs, messages
 from shared.store.db.engine import Repository, Transaction, reads, writes
 from shared.store.db.schema import literal, posts
 from shared.store.deliveries import subscriptions_of
-from shared.store.facts import DIGEST, SETTING, SUBSCRIPTION
 from shared.store.jobs import Job
 from shared.store.messages import PlannedPost
 from shared.store.post_kinds import ANSWER
@@ -39,20 +38,20 @@ class Subscriptions(Repository):
         """Add subscriptions; one that is there takes the new form."""
         for wanted in subscriptions:
             value = {"condensed": wanted.condensed}
-            facts.put(tx, SUBSCRIPTION, _key(wanted), value, workspace=workspace)
+            facts.put(tx, "subscription", _key(wanted), value, workspace=workspace)
 
     @writes
     def unsubscribe(self, tx: Transaction, workspace: str, subscriptions: Sequence[Subscription]) -> int:
         """Remove exactly these; returns how many there were."""
         dropped = [
-            facts.drop(tx, SUBSCRIPTION, _key(unwanted), workspace=workspace) for unwanted in subscriptions
+            facts.drop(tx, "subscription", _key(unwanted), workspace=workspace) for unwanted in subscriptions
         ]
         return sum(dropped)
 
     @reads
     def digest_at(self, tx: Transaction, workspace: str, channel: str) -> str | None:
         """The times of a channel's digests: a rhythm, or two joined by `and`."""
-        rhythms = [facts.find(tx, DIGEST, f"{every}/{channel}", workspace=workspace) for every in EVERY]
+        rhythms = [facts.find(tx, "digest", f"{every}/{channel}", workspace=workspace) for every in EVERY]
         return " and ".join(str(rhythm.value["at"]) for rhythm in rhythms if rhythm) or None
 
     @writes
@@ -60,11 +59,11 @@ class Subscriptions(Repository):
         """Set a channel's daily or weekly digest or, with None, end both."""
         if at is None:
             for every in EVERY:
-                facts.drop(tx, DIGEST, f"{every}/{channel}", workspace=workspace)
+                facts.drop(tx, "digest", f"{every}/{channel}", workspace=workspace)
             return
         key = f"{_recurrence(at).every}/{channel}"
-        facts.put(tx, DIGEST, key, {"at": at}, workspace=workspace, at=tx.now)
-        jobs.put(tx, jobs.DIGEST, key, workspace=workspace, at=_next(at, tx.now), how="replace")
+        facts.put(tx, "digest", key, {"at": at}, workspace=workspace, at=tx.now)
+        jobs.put(tx, "digest", key, workspace=workspace, at=_next(at, tx.now), how="replace")
 
     @writes
     def restate(self, tx: Transaction, workspace: str, setting: str, title: str, *, number: int) -> None:
@@ -73,11 +72,11 @@ class Subscriptions(Repository):
         `number` is that of the change in the audit: of two changes at the same time the later one counts.
         """
         about = about_setting(workspace, setting)
-        newest = facts.lock(tx, SETTING, about)
+        newest = facts.lock(tx, "setting", about)
         if newest.get("number", 0) > number > 0:
             title = str(newest["title"])
         else:
-            facts.put(tx, SETTING, about, {"number": number, "title": title})
+            facts.put(tx, "setting", about, {"number": number, "title": title})
         earlier = posts.c.dedupe.startswith(about, autoescape=True)
         # In the very words of the index of what isn't an alert, else all posts are read.
         earlier &= posts.c.kind != literal("alert")
@@ -88,7 +87,7 @@ class Subscriptions(Repository):
         self, tx: Transaction, workspace: str, setting: str, post: PlannedPost, *, number: int
     ) -> None:
         """Plan the message of a change; one that was overtaken meanwhile says how the setting is now."""
-        newest = facts.lock(tx, SETTING, about_setting(workspace, setting))
+        newest = facts.lock(tx, "setting", about_setting(workspace, setting))
         if newest.get("number", 0) > number > 0:
             post = replace(post, note=_titled(str(newest["title"])))
         messages.plan(tx, [(workspace, post)])
@@ -140,7 +139,7 @@ class Digests(Repository):
 
         The next time is computed at each look: of two days in a year, one has no 02:30, and one has two.
         """
-        rhythm = facts.find(tx, DIGEST, job.key, workspace=job.workspace)
+        rhythm = facts.find(tx, "digest", job.key, workspace=job.workspace)
         if rhythm is None:
             jobs.done(tx, job)
             return None
@@ -155,11 +154,11 @@ class Digests(Repository):
     @writes
     def give(self, tx: Transaction, job: Job, due: DueDigest, note: str) -> bool:
         """Mark it as given and plan its message, together; False when another process has, or it was changed."""
-        rhythm = facts.find(tx, DIGEST, job.key, workspace=job.workspace, locked=True)
+        rhythm = facts.find(tx, "digest", job.key, workspace=job.workspace, locked=True)
         if rhythm is None or (rhythm.at or 0.0) >= due.due_at:
             jobs.again(tx, job, after=0.0)
             return False
-        facts.put(tx, DIGEST, job.key, rhythm.value, workspace=job.workspace, at=due.due_at)
+        facts.put(tx, "digest", job.key, rhythm.value, workspace=job.workspace, at=due.due_at)
         every, _, channel = job.key.partition("/")
         dedupe = f"digest:{job.workspace}:{channel}:{every}:{due.due_at:.0f}"
         planned = PlannedPost(dedupe=dedupe, channel=channel, kind="digest", note=note)

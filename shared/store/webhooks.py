@@ -15,7 +15,7 @@ from shared.api.models import Subscription
 from shared.frozen import frozen
 from shared.store import facts
 from shared.store.db.engine import Database, Repository, Transaction, probes, reads, writes
-from shared.store.facts import WEBHOOK, Fact
+from shared.store.facts import Fact
 
 ENCRYPTED = "fernet:"
 SALT = b"outreach-ops webhook secrets"
@@ -92,20 +92,20 @@ class WebhookSubscriptions(Repository):
                     "secret": self._cipher.encrypt(subscription.secret),
                     "created_at": tx.now + number / 1000,  # in their order
                 }
-                facts.put(tx, WEBHOOK, subscription.id, value, workspace=workspace, once=True)
+                facts.put(tx, "webhook", subscription.id, value, workspace=workspace, once=True)
 
     @writes
     def forget(self, tx: Transaction, workspace: str, ids: Sequence[str], *, after: float = 0.0) -> None:
         """Now, or so many seconds from now."""
-        for fact in facts.listed(tx, WEBHOOK, workspaces=[workspace]):
+        for fact in facts.listed(tx, "webhook", workspaces=[workspace]):
             if fact.key in ids:
-                facts.put(tx, WEBHOOK, fact.key, fact.value, workspace=workspace, at=tx.now + after)
-        facts.forget(tx, WEBHOOK, before=math.nextafter(tx.now, math.inf))
+                facts.put(tx, "webhook", fact.key, fact.value, workspace=workspace, at=tx.now + after)
+        facts.forget(tx, "webhook", before=math.nextafter(tx.now, math.inf))
 
     @reads
     def ends(self, tx: Transaction, workspace: str) -> Mapping[str, float]:
         """The ends of the secrets that end."""
-        mine = facts.listed(tx, WEBHOOK, workspaces=[workspace])
+        mine = facts.listed(tx, "webhook", workspaces=[workspace])
         return {fact.key: fact.at for fact in mine if fact.at is not None}
 
     @reads
@@ -140,10 +140,10 @@ class WebhookSubscriptions(Repository):
         """Encrypt what was stored before there was a key."""
         if not self._cipher.encrypts:
             return
-        for fact in facts.listed(tx, WEBHOOK):
+        for fact in facts.listed(tx, "webhook"):
             if not fact.value["secret"].startswith(ENCRYPTED):
                 value = {**fact.value, "secret": self._cipher.encrypt(fact.value["secret"])}
-                facts.put(tx, WEBHOOK, fact.key, value, workspace=fact.workspace, at=fact.at)
+                facts.put(tx, "webhook", fact.key, value, workspace=fact.workspace, at=fact.at)
 
     def _readable(self, kept: str) -> str:
         try:
@@ -156,7 +156,7 @@ def _counting(tx: Transaction, *, workspaces: Collection[str] | None = None) -> 
     """The subscriptions whose deliveries are accepted, the oldest first."""
     counting = [
         fact
-        for fact in facts.listed(tx, WEBHOOK, workspaces=workspaces)
+        for fact in facts.listed(tx, "webhook", workspaces=workspaces)
         if fact.at is None or fact.at > tx.now
     ]
     return sorted(counting, key=lambda fact: (fact.value["created_at"], fact.key))

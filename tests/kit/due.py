@@ -15,7 +15,8 @@ from shared.settings import Settings, load
 from shared.store import Store
 from shared.store.domains import DueDomain
 from shared.store.facts import UPDATES
-from shared.store.jobs import DOMAIN, LOOKUP, PAINT, POST, Job
+from shared.store.jobs import Job
+from shared.store.jobs import Kind as JobKind
 from shared.store.messages import FARTHEST_LOOKUP, LONGEST_TRIAL, ChannelLease, Lookup, Post
 from tests.kit.scripted import BASE
 
@@ -51,13 +52,13 @@ async def do_due(store: Store, *kinds: Kind) -> None:
 
 async def due_domain(store: Store) -> DueDomain | None:
     """The domain that is to be checked next, claimed; None: none is, or another is being checked."""
-    jobs = await store.jobs.claim(DOMAIN, lease=60.0, limit=1, workspaces=WORKSPACES)
+    jobs = await store.jobs.claim("domain", lease=60.0, limit=1, workspaces=WORKSPACES)
     return await store.domains.due(jobs[0]) if jobs else None
 
 
 async def claim_paints(store: Store, *, limit: int = 10) -> list[Job]:
     """The jobs of the messages that are to be updated now, as far as Slack takes updates."""
-    return [*await store.jobs.claim(PAINT, lease=10.0, limit=limit, workspaces=(), pace=UPDATES)]
+    return [*await store.jobs.claim("paint", lease=10.0, limit=limit, workspaces=(), pace=UPDATES)]
 
 
 async def claim_repaints(store: Store, *, limit: int = 10) -> list[tuple[Post, ...]]:
@@ -72,7 +73,7 @@ async def claim_repaints(store: Store, *, limit: int = 10) -> list[tuple[Post, .
 async def claim_turns(store: Store, *, limit: int = 16) -> list[ChannelLease]:
     """What is to be posted now, one message for each channel that may have one."""
     lease = store.posting.timings.lease
-    claimed = await store.jobs.claim(POST, lease=lease, limit=limit, workspaces=())
+    claimed = await store.jobs.claim("post", lease=lease, limit=limit, workspaces=())
     turns = [await store.posting.turn(job) for job in claimed]
     return [turn for turn in turns if turn]
 
@@ -80,12 +81,12 @@ async def claim_turns(store: Store, *, limit: int = 16) -> list[ChannelLease]:
 async def claim_lookups(store: Store, *, limit: int = 5) -> list[Lookup]:
     """The places that are to be read now."""
     lease = store.posting.timings.lease
-    claimed = await store.jobs.claim(LOOKUP, lease=lease, limit=limit, workspaces=())
+    claimed = await store.jobs.claim("lookup", lease=lease, limit=limit, workspaces=())
     places = [await store.posting.place(job) for job in claimed]
     return [place for place in places if place]
 
 
-async def next_in(store: Store, kind: str) -> float | None:
+async def next_in(store: Store, kind: JobKind) -> float | None:
     """After how many seconds something of a kind is due; None: nothing is."""
     wait = (await store.jobs.waits([kind], WORKSPACES)).get(kind)
     return None if wait is None else max(0.0, wait)
@@ -94,4 +95,4 @@ async def next_in(store: Store, kind: str) -> float | None:
 async def sweep_jobs(store: Store) -> None:
     """Look for what no clock can have meant, as a bot does each minute."""
     lease = store.posting.timings.lease
-    await store.jobs.sweep({POST: (lease, LONGEST_TRIAL), LOOKUP: (lease, FARTHEST_LOOKUP)})
+    await store.jobs.sweep({"post": (lease, LONGEST_TRIAL), "lookup": (lease, FARTHEST_LOOKUP)})

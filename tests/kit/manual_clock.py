@@ -13,7 +13,7 @@ from shared.records import Actor
 from shared.settings.sections import AlertPolicy, Routing
 from shared.store import Store
 from shared.store.deliveries import Arrival
-from shared.store.jobs import POST, RELEASE, REMIND, wake_all
+from shared.store.jobs import wake_all
 from shared.store.messages import Post, Sent
 from tests.kit.due import claim_turns, core_of, next_in, plain_settings
 
@@ -56,7 +56,7 @@ async def post_all(store: Store, clock: ManualClock) -> list[Post]:
             await store.posting.settle(turn, Sent(ts=f"{clock.now}{len(posted)}"))
             posted += turn.posts
             clock.now += 1.0
-        waits = await next_in(store, POST)
+        waits = await next_in(store, "post")
         if not turns and waits is None:
             return posted
         clock.now += waits or 0.0
@@ -86,9 +86,9 @@ async def look(
 ) -> None:
     """Have each open alert and all held posts looked at, as a bot with these settings would."""
     reminders = reminders_of(store, rules=rules, routing=routing, people=people)
-    await store.database.write(lambda tx: wake_all(tx, REMIND))
-    await reminders(await store.jobs.claim(REMIND, lease=10.0, limit=10_000, workspaces=[]), 0.0)
-    while held := await store.jobs.claim(RELEASE, lease=10.0, limit=100, workspaces=[]):
+    await store.database.write(lambda tx: wake_all(tx, "remind"))
+    await reminders(await store.jobs.claim("remind", lease=10.0, limit=10_000, workspaces=[]), 0.0)
+    while held := await store.jobs.claim("release", lease=10.0, limit=100, workspaces=[]):
         for job in held:
             await store.outbox.release(job)
 

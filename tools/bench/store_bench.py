@@ -17,7 +17,7 @@ from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import jobs, posts
-from shared.store.jobs import PAINT, POST, RESUME, Again, put
+from shared.store.jobs import Again, put
 from shared.store.messages import NotSent
 from tools.bench.__main__ import Row
 
@@ -69,7 +69,7 @@ async def _fill(store: Store, count: int) -> None:
         numbers = range(first, first + PORTION)
         due = [
             {
-                "kind": PAINT,
+                "kind": "paint",
                 "workspace": "",
                 "key": f"C1/{n}",
                 "due_at": now - 1e5 + n if n % 2 else now + 1e5,
@@ -106,7 +106,7 @@ async def _seconds(act: Callable[[Store], Awaitable[float]], *stores: Store) -> 
 
 async def _claim(store: Store) -> float:
     began = time.perf_counter()
-    claimed = await store.jobs.claim(PAINT, lease=10.0, limit=16, workspaces=["w"])
+    claimed = await store.jobs.claim("paint", lease=10.0, limit=16, workspaces=["w"])
     spent = time.perf_counter() - began
     # Put back, so that each claim finds as many.
     await store.jobs.end({job: Again(after=0.0) for job in claimed})
@@ -115,21 +115,21 @@ async def _claim(store: Store) -> float:
 
 async def _put(store: Store) -> float:
     began = time.perf_counter()
-    await store.database.write(lambda tx: put(tx, PAINT, "C1/5001", at=tx.now, how="sooner"))
+    await store.database.write(lambda tx: put(tx, "paint", "C1/5001", at=tx.now, how="sooner"))
     return time.perf_counter() - began
 
 
 async def _waits(store: Store) -> float:
     began = time.perf_counter()
-    await store.jobs.waits([PAINT, POST, RESUME], ["w"])
+    await store.jobs.waits(["paint", "post", "resume"], ["w"])
     return time.perf_counter() - began
 
 
 async def _turn(store: Store) -> float:
     """The claim of a channel and what is to be posted there, which is put back as it was."""
-    await store.database.write(lambda tx: put(tx, POST, CHANNEL))
+    await store.database.write(lambda tx: put(tx, "post", CHANNEL))
     began = time.perf_counter()
-    (job,) = await store.jobs.claim(POST, lease=10.0, limit=1, workspaces=["w"])
+    (job,) = await store.jobs.claim("post", lease=10.0, limit=1, workspaces=["w"])
     lease = await store.posting.turn(job)
     spent = time.perf_counter() - began
     assert lease

@@ -19,7 +19,7 @@ from shared.api.models import Inbox
 from shared.domain.card import Card
 from shared.records import Subscription
 from shared.settings.sections import Routing
-from shared.store import Store, jobs
+from shared.store import Store
 from shared.store.messages import Post
 from tests.kit.dns_server import DnsServer, running
 from tests.kit.due import claim_repaints, core_of, do_due, due_domain
@@ -43,7 +43,7 @@ class Checked:
 
     @property
     def kind(self) -> Kind:
-        return Kind(name=jobs.DOMAIN, one=self.job.check, parallel=1, renewed=True)
+        return Kind(name="domain", one=self.job.check, parallel=1, renewed=True)
 
     async def look(self, *, after: float = 0.0) -> list[Post]:
         """What is posted after the next check."""

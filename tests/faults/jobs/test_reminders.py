@@ -7,7 +7,6 @@ from pathlib import Path
 from shared.settings.sections import AlertPolicy, Routing
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
-from shared.store.jobs import REMIND
 from shared.store.messages import Post
 from tests.kit.bot import interested
 from tests.kit.manual_clock import (
@@ -37,7 +36,7 @@ async def test_a_reply_that_is_claimed_just_before_its_reminder_is_not_reminded_
     await arrive(store, interested())
     (card,) = await post_all(store, clock)
     clock.now += HOUR
-    claimed = await store.jobs.claim(REMIND, lease=10.0, limit=9, workspaces=[])
+    claimed = await store.jobs.claim("remind", lease=10.0, limit=9, workspaces=[])
     # The reminder's job is taken already: the tap comes before its message is planned.
     await store.alerts.act(card.alert_id, "claim", ANN)
     await reminders_of(store, rules=None, routing=None, people=None)(claimed, 0.0)

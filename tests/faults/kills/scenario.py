@@ -18,7 +18,6 @@ from bot.worker import LEASE_SECONDS
 from sandbox.slack import seed
 from shared.storage.database import parse_url, temporary_engine
 from shared.store.db.schema import deliveries, jobs, posts
-from shared.store.jobs import RESUME
 from shared.store.messages import State
 from tests.faults.kills.process import KILLED, Kill, running_bot
 from tests.kit.bot import interested
@@ -111,7 +110,7 @@ class Scene:
 
     def _let_time_pass(self) -> None:
         with temporary_engine(self.url) as engine, engine.begin() as connection:
-            ended = sa.update(jobs).where(jobs.c.kind == RESUME)
+            ended = sa.update(jobs).where(jobs.c.kind == "resume")
             connection.execute(ended.values(due_at=jobs.c.due_at - 2 * 3600))
 
     async def _claim(self) -> None:
@@ -206,7 +205,7 @@ class Scene:
         unfinished = {
             "deliveries": (deliveries, deliveries.c.pending),
             "posts": (posts, posts.c.state != State.SENT),
-            "timed pauses": (jobs, jobs.c.kind == RESUME),
+            "timed pauses": (jobs, jobs.c.kind == "resume"),
         }
         # Reading alone, it locks out no writer.
         with (

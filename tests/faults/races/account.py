@@ -25,7 +25,6 @@ from shared.guardrails import rule as rules
 from shared.records import Actor, RuleFinding, Timer
 from shared.store import Store, open_store
 from shared.store.db.schema import jobs
-from shared.store.jobs import LATE, LOOKUP, PAINT, POST
 from tests.kit.due import core_of, settle
 from tests.kit.manual_clock import CHANNEL, ManualClock
 from tests.kit.scripted import BASE, ScriptedAccount
@@ -100,7 +99,7 @@ class Process:
 
     async def look_late(self) -> None:
         """Look now for what was carried out late."""
-        due = sa.update(jobs).where(jobs.c.kind == LATE).values(due_at=self.clock.now)
+        due = sa.update(jobs).where(jobs.c.kind == "late").values(due_at=self.clock.now)
         await self.store.database.write(lambda tx: tx.execute(due))
         await self.fire()
 
@@ -136,6 +135,6 @@ async def open_process(
         core = core_of(contexts)
         guard = Guardrails(core)
         # Nothing is posted here.
-        kinds = [kind for kind in due.kinds(core, guard) if kind.name not in {POST, LOOKUP, PAINT}]
+        kinds = [kind for kind in due.kinds(core, guard) if kind.name not in {"post", "lookup", "paint"}]
         worker = Worker(store, kinds, workspaces=["default"], wakeup=Wakeup())
         yield Process(store=store, contexts=contexts, worker=worker, clock=clock, acts=guard)

@@ -36,7 +36,7 @@ def _without_read_back() -> None:
 def _without_lease() -> None:
     """A channel is free for every process at any time."""
     row = job_rows.c
-    free = sa.or_(row.due_at <= NOW, (row.kind == jobs.POST) & (row.token != 0))
+    free = sa.or_(row.due_at <= NOW, (row.kind == "post") & (row.token != 0))
     parts = (row.kind == sa.bindparam("of_kind"), row.rank == sa.bindparam("of_rank"), free, jobs._KNOWN)
     due = sa.select(row.id).where(*parts).order_by(row.due_at, row.id).limit(sa.bindparam("limit"))
     vars(jobs)["_DUE"] = due

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -20,7 +21,8 @@ from tests.kit.due import settle
 from tests.kit.manual_clock import ManualClock
 
 LEASE = 10.0
-KIND = "late"
+KIND: Any = "late"
+OTHER: Any = "zzz"
 
 
 @pytest.fixture
@@ -202,11 +204,11 @@ async def test_a_job_that_fails_is_tried_alone_and_again_and_delays_no_other(
 async def test_a_kind_that_is_busy_delays_no_other(store: Store) -> None:
     slow, quick = Handled(go_on=asyncio.Event()), Handled()
     # The slow handler is held, so that the kind's one slot is taken when the next round begins.
-    ours = worker(store, Kind(name=KIND, handle=slow, parallel=1), Kind(name="zzz", handle=quick))
+    ours = worker(store, Kind(name=KIND, handle=slow, parallel=1), Kind(name=OTHER, handle=quick))
     for key in ("a", "b"):
         await put(store, key)
     at = store.database.clock()
-    await store.database.write(lambda tx: job_rows.put(tx, "zzz", "q", at=at, how="keep"))
+    await store.database.write(lambda tx: job_rows.put(tx, OTHER, "q", at=at, how="keep"))
     await ours.round()
     await asyncio.wait_for(quick.begun.wait(), 60)
     await ours.round()

@@ -14,7 +14,6 @@ from shared.records import Actor
 from shared.settings.sections import RouteRule
 from shared.store import Store, facts
 from shared.store.deliveries import Arrival
-from shared.store.jobs import LOOKUP
 from shared.store.messages import (
     MOST_FAILED,
     ChannelLease,
@@ -62,7 +61,7 @@ async def meet(store: Store, outcome: Outcome) -> tuple[Post, Settled]:
 async def claim(store: Store, clock: ManualClock) -> Lookup:
     """The next look-up, once it is due."""
     while not (claimed := await claim_lookups(store, limit=5)):
-        clock.now += await next_in(store, LOOKUP) or 0.0
+        clock.now += await next_in(store, "lookup") or 0.0
     return claimed[0]
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -22,7 +23,6 @@ from shared.store.db import migrate, schema
 from shared.store.db.engine import SteadyClock
 from shared.store.db.migrate import UnusableSchema
 from shared.store.deliveries import Arrival, PendingDelivery
-from shared.store.jobs import DIGEST, EVALUATE
 from shared.store.messages import Sent
 from tests.kit.bot import interested
 from tests.kit.due import claim_turns
@@ -74,8 +74,9 @@ def test_the_steady_clock_never_goes_back_and_follows_forwards() -> None:
 
 
 async def test_a_job_of_an_unknown_kind_is_reported(store: Store, clock: ManualClock) -> None:
+    brew: Any = "brew"
     # As a newer version leaves it to an older one: it waits for the newer one.
-    await store.database.write(lambda tx: jobs.put(tx, "brew", "tea", at=clock.now, how="keep"))
+    await store.database.write(lambda tx: jobs.put(tx, brew, "tea", at=clock.now, how="keep"))
     assert await store.jobs.unknown_kinds() == ["brew"]
 
 
@@ -177,7 +178,7 @@ def finding_of(subject: str) -> RuleFinding:
 
 async def test_a_rules_limits_hold_with_two_evaluators(url: sa.URL, clock: ManualClock) -> None:
     async with open_store(url, clock=clock) as one, open_store(url, clock=clock) as other:
-        await one.jobs.keep_going(EVALUATE, ["default"])
+        await one.jobs.keep_going("evaluate", ["default"])
         # Two evaluators may decide at one moment: only the transaction that begins an incident can count.
         begun = await asyncio.gather(
             *(
@@ -204,7 +205,7 @@ async def test_a_digest_comes_once_on_the_days_when_the_clocks_change(
     given = 0
     for _ in range(12):  # until noon in Berlin, on that day alone
         clock.now += HOUR
-        for job in await store.jobs.claim(DIGEST, lease=10.0, limit=9, workspaces=["default"]):
+        for job in await store.jobs.claim("digest", lease=10.0, limit=9, workspaces=["default"]):
             due = await store.digests.due(job)
             given += bool(due and await store.digests.give(job, due, "{}"))
     assert given == 1
