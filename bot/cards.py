@@ -64,6 +64,10 @@ from shared.text.links import lead_link
 from shared.text.quotations import without_quotation
 
 LATE = "arrived late (no webhook)"
+ORIGIN = ("Workspace", "Delivery")
+"""Where an alert came from: its workspace where there are several, and that it was found later than it should have come."""
+BRIEF = frozenset({*ORIGIN, "Sequence"})
+"""The facts that a card has in one line, too."""
 TITLE_CHARACTERS, NAME_CHARACTERS, LISTED_CHARACTERS = 150, 100, 120
 SIGNATURE_CHARACTERS = 40
 """Less quoted mail or signature than that is shown."""
@@ -94,9 +98,24 @@ def about(event: Event) -> str:
     return f"{name} at {clip(event.lead.company, length=40)}" if event.lead.company else name
 
 
-def facts_of(*pairs: tuple[str, str | None], brief: bool = False) -> tuple[Fact, ...]:
-    """The facts whose value is known."""
-    return tuple(Fact(label, value, brief=brief) for label, value in pairs if value)
+def facts(alert: Alert, *labels: str) -> tuple[Fact, ...]:
+    """The facts with these labels that are known of an alert."""
+    event, back = alert.event, _day(alert.event.return_date or "")
+    is_late = alert.found and not kind_of(event.kind).own
+    known = {
+        "Workspace": alert.workspace,
+        "Delivery": LATE if is_late else "",
+        "Role": event.lead.title,
+        "Email": event.lead.email,
+        "Sequence": clip(event.sequence or "", length=NAME_CHARACTERS),
+        "Step": "" if event.step is None else str(event.step),
+        "Inbox": event.inbox,
+        "Back on": f"{back:%a %-d %b %Y}" if back else event.return_date,
+        "Bounce": event.bounce_type,
+        "Reason": event.reason,
+    }
+    values = {label: value for label in labels if (value := known[label])}
+    return tuple(Fact(label, value, brief=label in BRIEF) for label, value in values.items())
 
 
 def answer_link(event: Event) -> str:
@@ -104,12 +123,6 @@ def answer_link(event: Event) -> str:
     subject = event.raw.get("subject")
     own = subject if isinstance(subject, str) else ""
     return mail_address(event.lead.email, event.reply or "", subject=own) if event.lead.email else ""
-
-
-def origin(alert: Alert) -> tuple[Fact, ...]:
-    """The workspace where there are several, and whether it was found later than it should have come."""
-    is_late = alert.found and not kind_of(alert.event.kind).own
-    return facts_of(("Workspace", alert.workspace), ("Delivery", LATE if is_late else ""), brief=True)
 
 
 def reply_card(alert: Alert, *, in_list: bool = False) -> Card:
@@ -128,8 +141,7 @@ def reply_card(alert: Alert, *, in_list: bool = False) -> Card:
         tone=tone,
         quote=whole if len(whole) <= len(words) + SIGNATURE_CHARACTERS else words,
         details=(
-            *origin(alert),
-            *facts_of(("Sequence", _sequence_name(alert)), brief=True),
+            *facts(alert, *ORIGIN, "Sequence"),
             *((address,) if email else ()),
             *snooze_end(alert),
         ),
@@ -140,19 +152,16 @@ def reply_card(alert: Alert, *, in_list: bool = False) -> Card:
 
 def details_card(alert: Alert) -> Card:
     """The whole reply, everything that is known of it, and every act that its state allows."""
-    event, (row, menu) = alert.event, _acts(alert)
-    step = "" if event.step is None else str(event.step)
+    row, menu = _acts(alert)
     buttons = [replace(button, menu=False) for button in (*row, *menu)]
     if alert.lead_link:
         buttons.append(crm_button(alert.lead_link))
     return Card(
-        about(event),
+        about(alert.event),
         text=(f"{alert.status[:1].upper()}{alert.status[1:]}",),
-        quote=(event.reply or "").strip(),
+        quote=(alert.event.reply or "").strip(),
         facts=(
-            *facts_of(("Role", event.lead.title), ("Email", event.lead.email)),
-            *facts_of(("Sequence", _sequence_name(alert)), ("Step", step), ("Inbox", event.inbox)),
-            *origin(alert),
+            *facts(alert, "Role", "Email", "Sequence", "Step", "Inbox", *ORIGIN),
             when("Received", alert.received),
             *snooze_end(alert),
         ),
@@ -172,10 +181,6 @@ def _title(alert: Alert, *, in_list: bool) -> str:
     end += f" · {state}" if state else ""
     # The state is what a reader looks for: a long name is cut, and never its end.
     return f"{clip(about(alert.event), length=TITLE_CHARACTERS - len(end) - 2)}{end}"
-
-
-def _sequence_name(alert: Alert) -> str:
-    return clip(alert.event.sequence or "", length=NAME_CHARACTERS)
 
 
 def snooze_end(alert: Alert) -> tuple[Fact, ...]:
@@ -231,23 +236,15 @@ def crm_button(link: str) -> Button:
 
 def brief_card(alert: Alert) -> Card:
     """The card of an event that happened to a lead, with what can be done about it."""
-    event, kind, back = alert.event, kind_of(alert.event.kind), _day(alert.event.return_date or "")
+    event, kind = alert.event, kind_of(alert.event.kind)
+    step = () if event.step is None else (Fact("Step", f"step {event.step}"),)
     return Card(
         f"{kind.title or kind.label}: {about(event)}",
         tone=Tone(kind.tone),
-        facts=facts_of(
-            ("Back on", f"{back:%a %-d %b %Y}" if back else event.return_date),
-            ("Bounce", event.bounce_type),
-            ("Reason", event.reason),
-        ),
+        facts=facts(alert, "Back on", "Bounce", "Reason"),
         quote=event.reply or "",
         buttons=_of_lead(alert)[0 if kind.removable else 1 :],
-        details=(
-            *origin(alert),
-            *facts_of(("Email", event.lead.email)),
-            *facts_of(("Sequence", event.sequence), brief=True),
-            *facts_of(("Step", f"step {event.step}" if event.step else None), ("Inbox", event.inbox)),
-        ),
+        details=(*facts(alert, *ORIGIN, "Email", "Sequence"), *step, *facts(alert, "Inbox")),
         notifies=True,
     )
 
@@ -264,11 +261,9 @@ def listed(card: Card) -> Card:
     """The card in a few lines: the beginning of its quote, the first thing to do, and a look at the rest."""
     buttons = tuple(button for button in card.buttons if not (button.url or button.menu))[:1]
     # The last look is the widest: a reply's details hold every act that a line of a list has no room for.
-    for button in card.buttons[::-1]:
-        is_look = isinstance(button.action, OnAlert) and button.action.verb in LOOKS
-        if is_look and button not in buttons:
-            buttons += (replace(button, label="Details" if button.menu else "View", menu=False),)
-            break
+    others = [button for button in card.buttons if button not in buttons]
+    for look in [one for one in others if isinstance(one.action, OnAlert) and one.action.verb in LOOKS][-1:]:
+        buttons += (replace(look, label="Details" if look.menu else "View", menu=False),)
     where = tuple(fact for fact in card.details if fact.brief)
     quote = clip(card.quote, length=LISTED_CHARACTERS)
     return replace(card, text=card.text[:1], quote=quote, details=where, buttons=buttons)
@@ -425,7 +420,7 @@ def paused_card(alert: Alert) -> Card:
         text=(_repairs(problems), back, _facts(alert, standing), next_step),
         code=_records_to_publish(problems),
         buttons=_buttons(alert, standing, sends=sends),
-        details=origin(alert),
+        details=facts(alert, *ORIGIN),
     )
 
 
@@ -565,15 +560,14 @@ def dns_card(alert: Alert) -> Card:
         tone=tone,
         notifies=True,
         text=(text,),
-        facts=facts_of(
-            *(
-                (f"{check.check.upper()} now", clip(" · ".join(check.records), length=RECORD_FACT))
-                for check in seen
-            )
-        ),
+        facts=[
+            Fact(f"{check.check.upper()} now", clip(" · ".join(check.records), length=RECORD_FACT))
+            for check in seen
+            if check.records
+        ],
         code=_records_to_publish(problems),
         buttons=(Button("Show domain", Domain(name=domain.lower()), workspace=alert.workspace),),
-        details=origin(alert),
+        details=facts(alert, *ORIGIN),
     )
 
 
