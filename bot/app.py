@@ -27,7 +27,7 @@ from bot.interactions.gate import CHECK_SECONDS
 from bot.interactions.listeners import Listeners, bolt_app
 from bot.jobs import due, polls
 from bot.jobs.due import times_of
-from bot.jobs.polls import HistorySampler, Reconciler
+from bot.jobs.polls import Reconciler
 from bot.jobs.standings import CardRefresher, DomainChecks
 from bot.runtime import DeliverySignals, Supervisor
 from bot.slack.directory import ROTA_SECONDS
@@ -139,7 +139,7 @@ async def _build_jobs(stack: AsyncExitStack, core: Core) -> tuple[JobScheduler, 
     if settings.routes.rotas:
         every(ROTA_SECONDS, core.directory.read_rota, name="rota people", at_once=True)
     every(polls.RECONCILED_EVERY, reconciler.reconcile, name="reconcile", at_once=True)
-    every(polls.HISTORY_EVERY, HistorySampler(core, history).sample, name="history")
+    every(polls.HISTORY_EVERY, partial(polls.keep_history, core.contexts.clients, history), name="history")
     every(SAMPLED_EVERY, guard.sample, name="guardrail counts", at_once=True)
     every(REVIVE_SECONDS, store.posting.revive, name="revive")
     every(PRUNE_SECONDS, partial(_prune, store, settings), name="retention")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Mapping
 from datetime import UTC, datetime
 
 import structlog
@@ -12,6 +12,7 @@ import structlog
 from bot.core import Core
 from bot.runtime import visit
 from shared.api import Priority
+from shared.api.client import OutreachClient
 from shared.api.errors import OutreachError
 from shared.api.models import Lead, Page
 from shared.domain.event_kinds import INTERESTED
@@ -25,23 +26,19 @@ HISTORY_EVERY = 900.0
 log = structlog.get_logger("polls")
 
 
-class HistorySampler:
-    """`keep` regularly; several processes and dashboards can, and nothing is stored twice."""
+async def keep_history(clients: Mapping[str, OutreachClient], history: History) -> None:
+    """Read everything of each workspace; several processes and dashboards can, and nothing is stored twice."""
 
-    def __init__(self, core: Core, history: History) -> None:
-        self._clients, self._history = core.contexts.clients, history
-
-    async def sample(self) -> None:
-        await visit(self._clients, self._sample, failed="history not stored")
-
-    async def _sample(self, name: str) -> None:
-        now, client = datetime.now(UTC), self._clients[name]
+    async def keep(name: str) -> None:
+        now = datetime.now(UTC)
         snapshot = Snapshot(workspace=name)
         for source in SOURCES.values():
-            snapshot = await refresh(snapshot, source, client, now=now)
+            snapshot = await refresh(snapshot, source, clients[name], now=now)
             if snapshot.reading(source).error:
                 break  # no nine requests to a service that is down
-        await self._history.add(snapshot, now=now)
+        await history.add(snapshot, now=now)
+
+    await visit(clients, keep, failed="history not stored")
 
 
 # -- interested replies whose delivery never arrived
