@@ -11,7 +11,8 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import date, timedelta
+from datetime import timedelta
+from typing import Literal
 
 import structlog
 
@@ -86,6 +87,8 @@ LATE_SECONDS = 300.0
 """Counts are stored so long after the moment that they are of, at most."""
 NEVER = float("-inf")
 
+Names = Mapping[Literal["sequence", "inbox"], Mapping[str, str]]
+"""The names of sequences and the addresses of inboxes, by their ids."""
 Watch = Callable[[str, Sequence[Inbox]], Awaitable[None]]
 
 log = structlog.get_logger("guardrails")
@@ -286,9 +289,12 @@ class Guardrails:
         if self._watch:
             await self._watch(workspace, inboxes)
         at = self.store.database.clock()
-        today = service_day(client, now=moment(at))
-        day = number_of(today)
-        samples = await _read_day(client, today, sequences, inboxes, at=at)
+        day = number_of(service_day(client, now=moment(at)))
+        names: Names = {
+            "sequence": {one.id: one.label for one in sequences},
+            "inbox": {one.id: one.email.casefold() for one in inboxes if one.id},
+        }
+        samples = await _read_day(client, day, names, at=at)
         for inbox in inboxes:
             if (health := inbox.health_score) is not None:
                 key = inbox.email.casefold()
@@ -297,7 +303,7 @@ class Guardrails:
         poll = CountSample(scope=POLL, key="", day=day, at=at)
         await self.store.guardrails.keep(workspace, [*new, poll])
         self.accounts[workspace].sequences = sequences
-        await self._fill_in(workspace, day, sequences, inboxes)
+        await self._fill_in(workspace, day, names)
 
     def _is_new(self, workspace: str, sample: CountSample) -> bool:
         """True for what has changed since this process wrote it last; a score lasts from one day to the next."""
@@ -307,16 +313,14 @@ class Guardrails:
         day = last.day if last and sample.scope == HEALTH else sample.day
         return last is None or replace(sample, at=last.at, day=day) != last
 
-    async def _fill_in(
-        self, workspace: str, today: int, sequences: Sequence[Campaign], inboxes: Sequence[Inbox]
-    ) -> None:
+    async def _fill_in(self, workspace: str, today: int, names: Names) -> None:
         """The whole counts of days that are over, the newest first."""
         closed = await self.store.guardrails.closed_days(workspace)
         missing = [day for day in range(today - 1, today - 1 - BACKFILL, -1) if day not in closed]
         for day in missing[:DAYS_READ_AT_ONCE]:
             at = (day + 1) * DAY - 1
             client = self._contexts.clients[workspace]
-            samples = await _read_day(client, day_of(day), sequences, inboxes, at=at)
+            samples = await _read_day(client, day, names, at=at)
             closing = CountSample(scope=CLOSED, key="", day=day, at=at)
             await self.store.guardrails.keep(workspace, [*samples, closing])
             self.accounts[workspace].loaded_at = NEVER
@@ -495,30 +499,23 @@ def _are_paused(sequences: Sequence[Campaign]) -> bool:
     return bool(sequences) and all(one.status == "paused" for one in sequences)
 
 
-async def _read_day(
-    client: OutreachClient, day: date, sequences: Sequence[Campaign], inboxes: Sequence[Inbox], *, at: float
-) -> list[CountSample]:
-    by_sequence, by_inbox = await asyncio.gather(
-        client.stats(group_by="sequence", start=day, end=day),
-        client.stats(group_by="inbox", start=day, end=day),
-    )
-    labels = {one.id: one.label for one in sequences}
-    addresses = {one.id: one.email.casefold() for one in inboxes if one.id}
+async def _read_day(client: OutreachClient, day: int, names: Names, *, at: float) -> list[CountSample]:
+    """The counts of a service day, by name, as deliveries have no other."""
+    on = day_of(day)
+    answers = await asyncio.gather(*(client.stats(group_by=scope, start=on, end=on) for scope in names))
     samples = []
-    for scope, names, rows in (("sequence", labels, by_sequence), ("inbox", addresses, by_inbox)):
-        # By name, as deliveries have no other. Names that people can't tell apart are one subject.
-        written: dict[str, str] = {}
+    for (scope, labels), rows in zip(names.items(), answers, strict=True):
+        # Names that people can't tell apart are one subject.
         same: defaultdict[str, list[StatsRow]] = defaultdict(list)
         for row in rows:
-            name = names.get(row.group, row.group)
-            same[written.setdefault(subject_key(name), name)].append(row)
-        for name, group in same.items():
+            same[subject_key(labels.get(row.group, row.group))].append(row)
+        for group in same.values():
             # A count that one of several rows doesn't have is unknown.
             sums = totals(group)
             sample = CountSample(
                 scope=scope,
-                key=name,
-                day=number_of(day),
+                key=labels.get(group[0].group, group[0].group),
+                day=day,
                 at=at,
                 sends=sums.sends,
                 replies=sums.replies,
