@@ -258,23 +258,17 @@ class Guardrails:
             if incident.told:
                 told[incident.told].append(incident)
         for about in told.values():
+            first, left = about[0], [one for one in about if one.id not in over]
+            card = over_card(about[-1])
+            if left:
+                card = together_card([(one, await self._card(one)) for one in left])
+            pointer = Card(f"Guardrails on {clip(first.domain)}: see the card of its pause")
+            note, moved = self._note(workspace, card), self._note(workspace, pointer)
             # The message before the end: a process that dies in between does both again.
-            if await self._redraw(about, [one for one in about if one.id not in over]):
+            if await incidents.retell(first, note, moved=moved):
                 self._planned()
         await incidents.held(noted)
         await incidents.end(over)
-
-    async def _redraw(self, about: Sequence[Incident], left: Sequence[Incident]) -> bool:
-        """Have the message of some incidents say what is left of them; returns whether it changed."""
-        first, incidents = about[0], self.store.incidents
-        pointer = Card(f"Guardrails on {clip(first.domain)}: see the card of its pause")
-        if first.domain and await incidents.hand_over(first, self._note(first.workspace, pointer)):
-            log.info("guardrail on the card of a pause", workspace=first.workspace, message=first.told)
-            return True
-        card = over_card(about[-1])
-        if left:
-            card = together_card([(one, await self._card(one)) for one in left])
-        return await incidents.restate(first, self._note(first.workspace, card))
 
     async def sample(self) -> None:
         """Read the counts of every workspace; one that fails is read next time. Raises `RecordsUnavailable`.

@@ -308,21 +308,20 @@ class Incidents(Repository):
         return _read(tx, (incidents.c.workspace == workspace) & _IS_OPEN)
 
     @writes
-    def hand_over(self, tx: Transaction, incident: Incident, note: str) -> bool:
-        """Have the card of a domain's pause show the incident, where it has one by now, and its message say so."""
-        card = open_card(tx, incident.workspace, incident.domain) if incident.told else None
-        if card is None or card.kind != PAUSED:
-            return False
-        c = incidents.c
-        told = (c.workspace == incident.workspace) & (c.told == incident.told) & _IS_OPEN
-        if not tx.update(incidents, told, told=""):
-            return False
-        return _redraw(tx, incident.told, note, condensed=True)
+    def retell(self, tx: Transaction, incident: Incident, note: str, *, moved: str) -> bool:
+        """Have the message of an incident say how what it is about is now; returns whether it changed.
 
-    @writes
-    def restate(self, tx: Transaction, incident: Incident, note: str) -> bool:
-        """Have the message of an incident say how what it is about is now; returns whether it changed."""
-        return _redraw(tx, incident.told, note)
+        It says `moved` from the moment on at which the card of its domain's pause shows the incident.
+        """
+        card = open_card(tx, incident.workspace, incident.domain) if incident.domain else None
+        values: dict[str, Any] = {"note": note}
+        if card and card.kind == PAUSED:
+            c = incidents.c
+            told = (c.workspace == incident.workspace) & (c.told == incident.told) & _IS_OPEN
+            tx.update(incidents, told, told="")
+            values = {"note": moved, "condensed": True}
+        news = (posts.c.dedupe == incident.told) & (posts.c.note != values["note"])
+        return messages.redraw(tx, news, **values) == 1
 
     @reads
     def decided(self, tx: Transaction, job: Job) -> Incident | None:
@@ -387,11 +386,6 @@ def _placed(tx: Transaction, finding: RuleFinding, post: PlannedPost) -> tuple[P
     of_domain = (c.workspace == finding.workspace) & (c.domain == finding.domain) & _IS_OPEN & (c.told != "")
     told = tx.scalar(sa.select(c.told).where(of_domain).order_by(c.id).limit(1))
     return (replace(post, channel=""), told) if told else (post, post.dedupe)
-
-
-def _redraw(tx: Transaction, dedupe: str, note: str, **values: bool) -> bool:
-    news = (posts.c.dedupe == dedupe) & (posts.c.note != note)
-    return messages.redraw(tx, news, note=note, **values) == 1
 
 
 _INCIDENT = [incidents.c[field.name] for field in fields(Incident)]
