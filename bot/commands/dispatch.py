@@ -574,14 +574,15 @@ def list_item(
 
 
 async def list_replies(asked: Replies, context: CommandContext, cards: CardSettings) -> Answer:
-    """A page of the unclaimed replies, or the person's own; after a click on one, the page is shown anew."""
-    turned, then = asked.page or 1, ""
+    """A page of the unclaimed replies, or the person's own; after a click on one, the list is shown anew."""
+    turned, own = asked.page or 1, context.workspace.name if cards.several else ""
     asked = asked if asked.mine else replace(asked, page=turned)
     card, replies, count = await find_replies(asked, context)
-    if not asked.mine:
-        pages, own = -(-count // PAGE), context.workspace.name if cards.several else ""
+    if asked.mine:
+        card = replace(card, text=(f"The first {PAGE} are shown.",) if count > PAGE else ())
+    else:
+        pages = -(-count // PAGE)
         page = min(turned, pages)
-        then = commands.render(Replies(page=page), workspace=own or None)
         offered = {"Previous": page - 1, "Next": page + 1}
         turns = (
             Button(label, Replies(page=other), workspace=own)
@@ -589,8 +590,7 @@ async def list_replies(asked: Replies, context: CommandContext, cards: CardSetti
             if 0 < other <= pages
         )
         card = replace(card, buttons=tuple(turns))
-    elif count > PAGE:
-        card = replace(card, text=(f"The first {PAGE} are shown.",))
+    then = commands.render(asked, workspace=own or None)
     items = tuple(list_item(reply, context.now(), cards, then=then) for reply in replies[:PAGE])
     # A page that a person turned to takes the place of the one before.
     return Answer(card, items=items, settles=turned > 1)
@@ -664,13 +664,8 @@ class CommandDispatcher:
         match asked:
             case Invocation():
                 return await self._command(asked, caller)
-            case OnAlert(alert=""):
-                return await self._on_named(asked, caller)
-            case OnAlert() if asked.verb in LOOKS:
-                return await self._look_at(asked, caller)
             case OnAlert():
-                done = await self._alert_actions.perform(asked, caller)
-                return _followed(done, await self._typed(asked.then, caller)) if asked.then else done
+                return await self._on_alert(asked, caller)
             case Confirm():
                 return await self._confirm(asked, caller)
             case Perform(act=act):
@@ -683,6 +678,21 @@ class CommandDispatcher:
             case ShowSample():
                 return Answer(_SAMPLE_PRESSED if asked.pressed else sample(self._now(), self._cards))
         return await self._typed(asked.line, caller)
+
+    async def _on_alert(self, asked: OnAlert, caller: Caller) -> Answer:
+        if not asked.alert:
+            return await self._on_named(asked, caller)
+        if asked.verb in LOOKS:
+            return await self._look_at(asked, caller)
+        done = await self._alert_actions.perform(asked, caller)
+        if not asked.then:
+            return done
+        # What was clicked is replaced by it, with the result on top.
+        then = await self._typed(asked.then, caller)
+        if not then.items:  # a list whose last item was taken
+            return Answer(replace(done.card, footer=then.card.title), settles=True)
+        card = replace(then.card, text=(done.card.title, *then.card.text))
+        return replace(then, card=card, settles=True)
 
     async def _typed(self, line: str, caller: Caller) -> Answer:
         try:
@@ -824,14 +834,6 @@ def failure(error: Exception, asked: Invocation | None = None) -> Card:
     reference = f"ref-{secrets.token_hex(4)}"
     log.warning("command failed", reference=reference, error=type(error).__name__, exc_info=error)
     return failed_card(error, asked, reference) if asked else error_card(error, reference)
-
-
-def _followed(done: Answer, then: Answer) -> Answer:
-    """The second answer replaces the clicked message, with the result of the first on top."""
-    if not then.items:  # a list whose last item was taken
-        return Answer(replace(done.card, footer=then.card.title), settles=True)
-    text = (done.card.title, *then.card.text)
-    return replace(then, card=replace(then.card, text=text), settles=True)
 
 
 def first_card(context: CommandContext) -> Card:

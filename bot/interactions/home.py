@@ -7,7 +7,7 @@ the number of others.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -88,22 +88,21 @@ class HomeState:
 def view(state: HomeState) -> View:
     """The whole tab: its head, and each section with its items."""
     draw = partial(list_item, now=state.now, cards=state.cards, may_change=state.may_change)
-    mine, unclaimed = list(map(draw, state.claims[:CLAIMS])), list(map(draw, state.waiting))
-    attention, troubled = _attention(state)
     count = sum(place.unclaimed.count for place in state.places if place.unclaimed)
     stands = show_number(count, "unclaimed reply") if count else "No unclaimed replies"
     if any(place.unclaimed is None for place in state.places):
         stands = "The database isn't available, so replies can't be shown."
-    sections = [
-        _section(f"Yours · {len(state.claims)}", mine, len(state.claims), "replies mine"),
-        _section(f"Unclaimed · {count}", unclaimed, count, "replies"),
-        _section("Needs attention", attention, troubled, "domains"),
+    mine = len(state.claims)
+    blocks = [
+        *_section(f"Yours · {mine}", map(draw, state.claims[:CLAIMS]), mine, "replies mine"),
+        *_section(f"Unclaimed · {count}", map(draw, state.waiting), count, "replies"),
+        *_section("Needs attention", *_attention(state), "domains"),
     ]
     if len(state.places) > 1:
         lines = sorted(map(_line, state.places), key=lambda fact: WORST_FIRST.index(fact.tone))
         card = Card(f"Outreach workspaces · {len(lines)}", facts=tuple(lines[:WORKSPACES]))
-        sections.append([{"type": "divider"}, *blockkit.render(card).blocks])
-    return _tab(_head(state, stands), *(block for part in sections for block in part))
+        blocks += [{"type": "divider"}, *blockkit.render(card).blocks]
+    return _tab(_head(state, stands), *blocks)
 
 
 def _tab(card: Card, *blocks: dict[str, Any]) -> View:
@@ -123,37 +122,40 @@ def _head(state: HomeState, stands: str) -> Card:
     return Card("Outreach", text=text, buttons=buttons, details=(at,))
 
 
-def _section(title: str, items: Sequence[Card], count: int, command: str) -> list[dict[str, Any]]:
+def _section(title: str, items: Iterable[Card], count: int, command: str) -> list[dict[str, Any]]:
     """The most urgent items, and the command that lists all `count` of them."""
-    if not items:
+    shown = list(items)
+    if not shown:
         return []
-    left = count - len(items)
+    left = count - len(shown)
     below = blockkit.context(f"and {left} more: /outreach {command}" if left > 0 else "")
-    return [{"type": "divider"}, *blockkit.render(Card(title), items).blocks, *below]
+    return [{"type": "divider"}, *blockkit.render(Card(title), shown).blocks, *below]
 
 
 def _attention(state: HomeState) -> tuple[list[Card], int]:
     """The domains that were paused first and the worst of the others, and the number of all in trouble."""
-    paused = [(since, name, place) for place in state.places for name, since in place.paused.items()]
+    paused, troubled = [], []
+    for place in state.places:
+        for name, since in place.paused.items():
+            buttons = [Button("Show domain", Domain(name=name), workspace=place.name)]
+            if state.may_change:
+                pause = Pause(target=(f"{DOMAIN}{name}",))
+                buttons.append(Button("Pause sequences …", pause, workspace=place.name))
+            text = f"paused {show_span(state.now - since)} ago"
+            card = Card(name, tone=Tone.BAD, facts=_facts(place.name, text), buttons=buttons)
+            paused.append((since, card))
+        for domain in place.troubled:
+            show = Button("Show domain", Domain(name=domain.domain), workspace=place.name)
+            facts = _facts(place.name, "; ".join(domain.reasons))
+            troubled.append(Card(domain.domain, tone=domain.tone, facts=facts, buttons=(show,)))
     paused.sort(key=lambda entry: entry[0])
-    troubled = [(place, domain) for place in state.places for domain in place.troubled]
-    troubled.sort(key=lambda entry: WORST_FIRST.index(entry[1].tone))
-    items = []
-    for since, name, place in paused[:DOMAINS]:
-        pause = Pause(target=(f"{DOMAIN}{name}",)) if state.may_change else None
-        text = f"paused {show_span(state.now - since)} ago"
-        items.append(_domain(place, name, Tone.BAD, text, pause))
-    for place, domain in troubled[:1]:
-        items.append(_domain(place, domain.domain, domain.tone, "; ".join(domain.reasons)))
-    return items, len(paused) + len(troubled)
+    troubled.sort(key=lambda card: WORST_FIRST.index(card.tone))
+    first = [card for _, card in paused[:DOMAINS]]
+    return [*first, *troubled[:1]], len(paused) + len(troubled)
 
 
-def _domain(place: Place, name: str, tone: Tone, text: str, pause: Pause | None = None) -> Card:
-    buttons = [Button("Show domain", Domain(name=name), workspace=place.name)]
-    if pause:
-        buttons.append(Button("Pause sequences …", pause, workspace=place.name))
-    facts = tuple(Fact("", value) for value in (place.name, text) if value)
-    return Card(name, tone=tone, facts=facts, buttons=tuple(buttons))
+def _facts(*values: str) -> list[Fact]:
+    return [Fact("", value) for value in values if value]
 
 
 def _line(place: Place) -> Fact:
