@@ -25,7 +25,6 @@ sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type] # None ref
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code: 0 done, 1 refused or failed, 2 misused."""
-    gc.disable()  # nothing loaded for a line or for help is garbage, and looking for it takes a tenth of that time
     # The shell's script sets it at each Tab; nothing but what may follow is to be printed then.
     if "_ARGCOMPLETE" in os.environ:
         from cli.commands.completion import complete
@@ -42,7 +41,7 @@ def _run(line: Line) -> int:
     if word is None:
         raise exit_codes.WrongUsage(unknown(line.word, line))
     options = read_options(word, line)
-    gc.enable()
+    gc.enable()  # what the program starts with is loaded
     if isinstance(word, Program):
         return _run_program(word, options)
     if word.verb == "help":

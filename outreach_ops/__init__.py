@@ -5,6 +5,7 @@ A wheel keeps the program's packages in this folder, a checkout keeps them besid
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os.path
 import sys
@@ -33,6 +34,7 @@ def main() -> int:
     if problem := _unsupported():
         sys.stderr.write(f"outreach: {problem}\n")
         return 2
+    gc.disable()  # nothing loaded for help is garbage, and looking for it takes a twentieth of the help's time
     # First on the path, so that the program runs its own `cli` and `shared` wherever it is started.
     sys.path.insert(0, _HOME)
     from cli.main import main as run

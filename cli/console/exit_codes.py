@@ -31,13 +31,13 @@ class Refused(Exception):
         super().__init__(card.summary)
 
 
-class WrongUsage(Exception):
+class WrongUsage(Failed):
     """The command line or the configuration is wrong; the text says what would be right."""
 
     code = WRONG_USAGE
 
 
-class Interrupted(Exception):
+class Interrupted(Failed):
     """The command was asked to stop and has put its things in order."""
 
     code = INTERRUPTED
@@ -68,10 +68,6 @@ def print_error(text: str) -> None:
     print(f"outreach: {visible_lines(text)}", file=sys.stderr)
 
 
-def os_error_text(fault: OSError) -> str:
-    return f"{fault.filename}: {fault.strerror}" if fault.filename and fault.strerror else str(fault)
-
-
 def _reader_left() -> int:
     """Close stdout quietly: in `outreach leads | head` nothing failed."""
     # What is still in the buffer is written at the exit, and would fail there once more.
@@ -79,11 +75,11 @@ def _reader_left() -> int:
     return DONE
 
 
-def _explain(fault: Exception) -> int:  # noqa: PLR0911 # a kind of error each
+def _explain(fault: Exception) -> int:
     """Print what went wrong and return the exit code."""
     if isinstance(fault, ExceptionGroup):  # of tasks that failed together, the first is enough
         return _explain(fault.exceptions[0])
-    if isinstance(fault, Interrupted | Failed | WrongUsage):
+    if isinstance(fault, Failed):
         print_error(str(fault))
         return fault.code
 
@@ -92,27 +88,29 @@ def _explain(fault: Exception) -> int:  # noqa: PLR0911 # a kind of error each
     from shared.commands import UsageError
     from shared.records import RecordsUnavailable
     from shared.settings import SettingsError, UnknownWorkspace
-    from shared.storage.database import DatabaseUnusable
 
+    is_misuse = isinstance(fault, UsageError | SettingsError | UnknownWorkspace)
     if isinstance(fault, UsageError | Refused):
         card_output.show(fault.card, stream=sys.stderr)
-        return WRONG_USAGE if isinstance(fault, UsageError) else FAILED
-    if isinstance(fault, SettingsError | UnknownWorkspace):
-        print_error(str(fault))
-        return WRONG_USAGE
-    if isinstance(fault, OutreachError | RecordsUnavailable | DatabaseUnusable):
+    elif isinstance(fault, OutreachError | RecordsUnavailable):
         from shared.commands.errors import error_card
 
         card_output.show(error_card(fault), stream=sys.stderr)
-        return FAILED
-    # A fault of this program or of the machine: one sentence, with the traceback on request.
+    elif is_misuse:
+        print_error(str(fault))
+    else:
+        _explain_internal(fault)
+    return WRONG_USAGE if is_misuse else FAILED
+
+
+def _explain_internal(fault: Exception) -> None:
+    """Print a sentence about a fault of this program or of the machine, with the traceback on request."""
     if os.environ.get("OUTREACH_LOG_LEVEL", "").upper() == "DEBUG":
         import traceback
 
         traceback.print_exception(fault)
-    if isinstance(fault, OSError):
-        print_error(os_error_text(fault))
-        return FAILED
     # Its type alone: the text of an error that nobody foresaw may quote a key or a lead.
-    print_error(f"internal error ({type(fault).__name__}). Set OUTREACH_LOG_LEVEL=DEBUG for details.")
-    return FAILED
+    text = f"internal error ({type(fault).__name__}). Set OUTREACH_LOG_LEVEL=DEBUG for details."
+    if isinstance(fault, OSError):
+        text = f"{fault.filename}: {fault.strerror}" if fault.filename and fault.strerror else str(fault)
+    print_error(text)

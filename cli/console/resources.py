@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import getpass
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
@@ -72,9 +73,7 @@ async def open_bot_store(settings: Settings) -> AsyncIterator[Store]:
     from shared.store import open_store
 
     log_to_stderr()
-    async with contextlib.AsyncExitStack() as stack:
-        with _as_unavailable():
-            store = await stack.enter_async_context(open_store(settings.database))
+    async with open_store(settings.database) as store:
         yield store
 
 
@@ -89,33 +88,11 @@ async def open_records(settings: Settings) -> AsyncIterator[Records]:
         yield records
 
 
-@contextlib.asynccontextmanager
-async def open_replies(settings: Settings, workspace: str) -> AsyncIterator[ReplyQueue]:
+def open_replies(settings: Settings, workspace: str) -> AbstractAsyncContextManager[ReplyQueue]:
     """The queue of replies in the settings' database. Raises `RecordsUnavailable`, with the reason."""
-    from bot.commands.reply_queue import open_reply_queue
+    from bot.commands.reply_queue import open_reply_queue  # late: the dashboard paints before it is loaded
 
-    with _as_unavailable():
-        async with open_reply_queue(settings, workspace) as queue:
-            yield queue
-
-
-@contextlib.contextmanager
-def _as_unavailable() -> Iterator[None]:
-    """Raise `RecordsUnavailable` with the reason for what keeps a database from being used."""
-    from sqlalchemy.exc import SQLAlchemyError
-
-    from shared.storage.database import DatabaseUnusable
-
-    try:
-        yield
-    except DatabaseUnusable as fault:  # it names the database itself
-        raise RecordsUnavailable(str(fault)) from fault
-    except (SQLAlchemyError, OSError) as fault:
-        # The driver's words: SQLAlchemy adds the statement, with values, and a link below them.
-        reason = str(getattr(fault, "orig", None) or fault).partition("\n")[0]
-        if isinstance(fault, OSError):
-            reason = exit_codes.os_error_text(fault)
-        raise RecordsUnavailable(f"The bot's database can't be used: {reason}") from fault
+    return open_reply_queue(settings, workspace)
 
 
 @contextlib.asynccontextmanager
