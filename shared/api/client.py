@@ -14,7 +14,7 @@ import random
 import re
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from functools import partial
@@ -137,11 +137,28 @@ class OutreachClient:
         return await self._answer(request, decode.leads, "lead", priority)
 
     async def iter_pages(self, **which: Unpack[Pages]) -> AsyncIterator[models.Page[models.Lead]]:
-        """All pages, without repeated leads; continue later from `next_cursor`."""
-        more: dict[str, Any] = {**which}
-        size, cursor = more.pop("page_size", LARGEST_PAGE), more.pop("cursor", None)
-        async for page in pages(partial(self.list_leads, limit=size, **more), cursor=cursor):
-            yield page
+        """All pages, without repeated leads; continue later from `next_cursor`.
+
+        They end at a null, absent, empty or repeated cursor, or at an empty page.
+        """
+        more: dict[str, Any] = {"page_size": LARGEST_PAGE, "cursor": None, **which}
+        size, cursor = more.pop("page_size"), more.pop("cursor")
+        cursors, seen, stale = {cursor}, OrderedDict[str, None](), 0
+        while stale < STALE_PAGES:
+            page = await self.list_leads(limit=size, cursor=cursor, **more)
+            if not page.items:
+                return
+            fresh = {lead.id: lead for lead in page.items if lead.id not in seen}
+            seen.update(dict.fromkeys(fresh))
+            while len(seen) > REMEMBERED_LEADS:
+                seen.popitem(last=False)
+            stale = 0 if fresh else stale + 1
+            # One that was used before would begin the same pages again.
+            cursor = None if page.next_cursor in cursors else page.next_cursor
+            yield replace(page, items=tuple(fresh.values()), next_cursor=cursor)
+            if cursor is None:
+                return
+            cursors.add(cursor)
 
     async def iter_leads(self, **which: Unpack[Pages]) -> AsyncIterator[models.Lead]:
         """All leads once, newest first, over all pages."""
@@ -173,7 +190,7 @@ class OutreachClient:
 
     async def list_sequences(self, *, priority: Priority = NORMAL) -> tuple[models.Sequence, ...]:
         """All sequences (GET /sequences)."""
-        return await self._answer(_request("GET /sequences"), decode.sequences, "sequence", priority)
+        return await self._list(decode.sequences, priority)
 
     async def pause_sequence(self, sequence_id: str) -> models.Sequence:
         """Set a sequence to `paused` (PATCH /sequences/{id}) and return it; no error if it already is.
@@ -191,7 +208,7 @@ class OutreachClient:
 
     async def list_inboxes(self, *, priority: Priority = NORMAL) -> tuple[models.Inbox, ...]:
         """All connected inboxes (GET /inboxes)."""
-        return await self._answer(_request("GET /inboxes"), decode.inboxes, "inbox", priority)
+        return await self._list(decode.inboxes, priority)
 
     async def stats(
         self,
@@ -205,14 +222,13 @@ class OutreachClient:
         endpoint = "GET /stats"
         _check_word(group_by, words.GROUPINGS, endpoint, "group_by")
         both = "Give both the start and the end of the range, or neither."
-        _check(start is None or end is not None, endpoint, "to", both)
-        _check(end is None or start is not None, endpoint, "from", both)
+        missing = "from" if start is None else "to"
+        _check((start is None) == (end is None), endpoint, missing, both)
         days: dict[str, str] = {}
         if start is not None and end is not None:
             _check(start <= end, endpoint, "to", f"The range ends ({end}) before it starts ({start}).")
             days = {"from": f"{start:%Y-%m-%d}", "to": f"{end:%Y-%m-%d}"}
-        request = _request(endpoint, group_by=group_by, **days)
-        return await self._answer(request, decode.stats, "stats", priority, group_by=group_by)
+        return await self._list(decode.stats, priority, days, group_by=group_by)
 
     async def create_webhook(self, url: str, events: Sequence[words.EventKind]) -> models.Subscription:
         """Subscribe an endpoint (POST /webhooks). Store the secret at once: it is shown only once.
@@ -235,6 +251,12 @@ class OutreachClient:
         about = {"id": sequence_id, "status": status}
         return await self._answer(request, decode.changed_sequence, "sequence", INTERACTIVE, **about)
 
+    async def _list(
+        self, kind: decode.Kind, priority: Priority, query: Mapping[str, str] = decode.NONE, **about: str
+    ) -> tuple[Any, ...]:
+        request = _request(kind.endpoint, **about, **query)
+        return await self._answer(request, kind, kind.section, priority, **about)
+
     async def _answer(
         self, request: Request, decoded: Callable[..., T], section: str, priority: Priority, **about: Any
     ) -> T:
@@ -250,6 +272,7 @@ class OutreachClient:
             try:
                 value = await self._attempt(request, read, priority, deadline=started + self._total)
             except OutreachError as error:
+                error.endpoint = request.endpoint
                 if uncertain and isinstance(error, NotFound) and request.method == "DELETE":
                     return read(None), True  # the attempt whose outcome was unknown has removed it
                 attempts().failures.append(error)
@@ -286,9 +309,6 @@ class OutreachClient:
             self.counts.requests += 1
             began = time.monotonic()
             reply = await self._http.exchange(request, deadline=deadline, timeout=self._timeout, late=late)
-        except RateLimited as error:  # there was no turn in time
-            error.endpoint = request.endpoint
-            raise
         finally:
             waiting.remove(request.endpoint)
         took = time.monotonic() - began
@@ -303,33 +323,6 @@ class OutreachClient:
                 self.counts.throttled += 1
                 await self._pacer.throttled(error.retry_after)
             raise
-
-
-Fetch = Callable[..., Awaitable[models.Page[models.Lead]]]
-"""Reads the page at `cursor`, in one request."""
-
-
-async def pages(fetch: Fetch, *, cursor: str | None) -> AsyncIterator[models.Page[models.Lead]]:
-    """End at a null, absent, empty or repeated cursor, or an empty page; `next_cursor` is where to resume."""
-    cursors, seen, stale = {cursor}, OrderedDict[str, None](), 0
-    while stale < STALE_PAGES:
-        page = await fetch(cursor=cursor)
-        if not page.items:
-            return
-        fresh: dict[str, models.Lead] = {}
-        for lead in page.items:
-            if lead.id not in seen:
-                fresh.setdefault(lead.id, lead)
-        seen.update(dict.fromkeys(fresh))
-        while len(seen) > REMEMBERED_LEADS:
-            seen.popitem(last=False)
-        stale = 0 if fresh else stale + 1
-        # One that was used before would begin the same pages again.
-        cursor = None if page.next_cursor in cursors else page.next_cursor
-        yield replace(page, items=tuple(fresh.values()), next_cursor=cursor)
-        if cursor is None:
-            return
-        cursors.add(cursor)
 
 
 def _given(value: str | None, argument: str, variable: str) -> str:
@@ -365,9 +358,7 @@ def _request(
         path = path.replace("{id}", quote(identifier or "", safe=""))
         if body is not None:
             content = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-    except UnicodeEncodeError:
-        raise InvalidRequest("This isn't valid text.", field="id", endpoint=endpoint) from None
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidRequest(f"This can't be sent as JSON: {error}", endpoint=endpoint) from None
+        raise InvalidRequest(f"This can't be sent: {error}", endpoint=endpoint) from None
     given = {name: value for name, value in query.items() if value is not None}
     return Request(endpoint=endpoint, method=method, path=path, query=given, body=content)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache, partial
-from typing import Any, NamedTuple
+from functools import cache
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from ..frozen import frozen
 from .errors import Unreadable
 from .models import AddResult, Inbox, Lead, Page, Sequence, Skipped, StatsRow, Subscription, fields_of
 from .values import as_count, as_object, as_text, first, follow
@@ -26,31 +27,39 @@ NONE: Overrides = {}
 KEYS_SHOWN = 12
 
 
-class Kind(NamedTuple):
+@frozen
+class Kind:
     """The rules by which the objects of one endpoint are read."""
 
     section: str
     """The section of the settings: `[fields.SECTION]`."""
     endpoint: str
-    identifier: str
     model: TypeAdapter[Any]
     names: tuple[str, ...]
     """The values that a `[fields]` line can name."""
     lists: tuple[str, ...]
     """The names under which their list may lie."""
+    identifier: str = "id"
     prepare: Callable[..., Json] = dict
     """Gives an object with the identifier under its own name, where that may be elsewhere."""
 
+    def __call__(self, body: Any, *, fields: Overrides = NONE, **about: Any) -> tuple[Any, ...]:
+        """The models of a list; `about` is what was asked for."""
+        listed = follow(body, fields["list"]) if "list" in fields else body
+        items = _list_in(listed, self.lists)
+        if items is None:
+            raise missing("list", listed, self)
+        models = []
+        for item in items:
+            if not isinstance(item, dict):
+                raise missing(self.identifier, item, self)
+            models.append(_model(self.prepare(item, **about), item, self, fields))
+        return tuple(models)
+
 
 def _kind(section: str, model: type, *lists: str, **more: Any) -> Kind:
-    kind = Kind(section, f"GET /{lists[0]}", "id", TypeAdapter(model), fields_of(model), ("data", *lists))
-    return kind._replace(**more)
-
-
-def _with_address(item: Json) -> Json:
-    """An inbox is identified by its address, and where there is none, its id stands for it."""
-    address = first(item, as_text, "email", "email_address", "address", "mailbox")
-    return item if address else {**item, "email": first(item, as_text, "id", "inbox_id")}
+    usual = {"endpoint": f"GET /{lists[0]}", "names": fields_of(model), "lists": ("data", *lists)}
+    return Kind(section=section, model=TypeAdapter(model), **usual | more)
 
 
 def _with_group(item: Json, group_by: str = "sequence") -> Json:
@@ -62,28 +71,28 @@ def _with_group(item: Json, group_by: str = "sequence") -> Json:
 
 
 LEADS = _kind("lead", Lead, "leads")
-SEQUENCES = _kind("sequence", Sequence, "sequences", "campaigns")
-INBOXES = _kind("inbox", Inbox, "inboxes", "mailboxes", identifier="email", prepare=_with_address)
-STATS = _kind("stats", StatsRow, "stats", "rows", identifier="group", prepare=_with_group)
+sequences = _kind("sequence", Sequence, "sequences", "campaigns")
+inboxes = _kind("inbox", Inbox, "inboxes", "mailboxes", identifier="email")
+stats = _kind("stats", StatsRow, "stats", "rows", identifier="group", prepare=_with_group)
 WEBHOOK = _kind("webhook", Subscription, "webhooks", endpoint="POST /webhooks")
 
 
 def field_names(section: str) -> tuple[str, ...]:
     """The values that a `[fields.SECTION]` line can name."""
-    kind = next(kind for kind in (LEADS, SEQUENCES, INBOXES, STATS) if kind.section == section)
+    kind = next(kind for kind in (LEADS, sequences, inboxes, stats) if kind.section == section)
     return (*kind.names, "list", *(("next_cursor",) if kind is LEADS else ()))
 
 
 def leads(body: Any, *, fields: Overrides = NONE) -> Page[Lead]:
     """One page of leads and the next cursor."""
-    return Page(items=_models(LEADS, body, fields=fields), next_cursor=next_cursor(body, fields=fields))
+    return Page(items=LEADS(body, fields=fields), next_cursor=next_cursor(body, fields=fields))
 
 
 def changed_sequence(body: Any, *, id: str, status: str, fields: Overrides = NONE) -> Sequence:  # noqa: A002 -- as the model
     """The sequence whose status was set; what the answer does not say of it, the request does."""
     item = as_object(body)
     inner = next((item[name] for name in ("data", "sequence") if isinstance(item.get(name), dict)), item)
-    changed: Sequence = _model({**inner, "id": id}, inner, SEQUENCES, fields)
+    changed: Sequence = _model({**inner, "id": id}, inner, sequences, fields)
     return replace(changed, id=id, status=changed.status or status, raw=item)
 
 
@@ -139,24 +148,6 @@ def next_cursor(body: Any, *, fields: Overrides = NONE) -> str | None:
     return first(as_object(body), as_text, *([fields["next_cursor"]] if "next_cursor" in fields else places))
 
 
-def _models(kind: Kind, body: Any, *, fields: Overrides = NONE, **about: Any) -> tuple[Any, ...]:
-    listed = follow(body, fields["list"]) if "list" in fields else body
-    items = _list_in(listed, kind.lists)
-    if items is None:
-        raise missing("list", listed, kind)
-    models = []
-    for item in items:
-        if not isinstance(item, dict):
-            raise missing(kind.identifier, item, kind)
-        models.append(_model(kind.prepare(item, **about), item, kind, fields))
-    return tuple(models)
-
-
-sequences: Callable[..., tuple[Sequence, ...]] = partial(_models, SEQUENCES)
-inboxes: Callable[..., tuple[Inbox, ...]] = partial(_models, INBOXES)
-stats: Callable[..., tuple[StatsRow, ...]] = partial(_models, STATS)
-
-
 def _list_in(body: Any, names: tuple[str, ...], depth: int = 2) -> list[Any] | None:
     """The list itself, the one under `data`, or the one under its own name; null stands for an empty one."""
     # Two envelopes at most, as in {"data": {"inboxes": […]}}: a list further down is of something else.
@@ -177,19 +168,21 @@ def _model(item: Json, raw: Json, kind: Kind, overrides: Overrides) -> Any:
         model = kind.model.validate_python({**item, **read, "raw": raw})
     except ValidationError:  # only because there is no id: every other value may be unknown
         raise missing(kind.identifier, raw, kind) from None
-    if not getattr(model, kind.identifier):
+    if getattr(model, kind.identifier):
+        return model
+    if not model.id:
         raise missing(kind.identifier, raw, kind)
-    return model
+    return replace(model, **{kind.identifier: model.id})
 
 
 @cache
 def _group_places(group_by: str) -> tuple[str, ...]:
-    """The paths at which a row may name its group, a name before an id."""
-    own = ("name", "email", "title", "value", "id")
+    """The paths at which a row may name its group; where none does, its id stands for the name."""
+    own = ("name", "email", "title", "value")
     inside = [f"{place}.{name}" for place in ("group", group_by) for name in own]
     return (
         "group", f"{group_by}_name", f"{group_by}_email", group_by, *inside,
-        "name", "email", "label", "title", f"{group_by}_id", "group_id", "id",
+        "name", "email", "label", "title",
     )  # fmt: skip
 
 

@@ -42,6 +42,8 @@ class OutreachError(Exception):
         cause: str = "",
         hint: str = "",
         argument: str = "",
+        field: str | None = None,
+        retry_after: float = 0.0,
     ) -> None:
         self.message = message or (type(self).__doc__ or "").partition("\n")[0]
         self.endpoint = endpoint
@@ -54,6 +56,10 @@ class OutreachError(Exception):
         """The part of `hint` that only this error has; may be empty."""
         self.argument = argument
         """The argument of the client that needs another value: `api_key`, `base_url` or `fields.SECTION.NAME`; or empty."""
+        self.field = field
+        """The field that the service, or this client, names as wrong."""
+        self.retry_after = retry_after
+        """The seconds for which a `RateLimited` asks to wait."""
         self.headers: Mapping[str, str] = {}
         """The response's headers, names in lower case; empty without a response."""
         self.body = b""
@@ -81,10 +87,6 @@ class InvalidRequest(Refused):
 
     advice = "Correct the field it names, then try again."
 
-    def __init__(self, message: str = "", *, field: str | None = None, **kwargs: object) -> None:
-        self.field = field
-        super().__init__(message, **kwargs)  # type: ignore[arg-type] # handed on as it came
-
 
 class Unauthorized(Refused):
     """The API key is missing or revoked."""
@@ -103,10 +105,6 @@ class RateLimited(OutreachError):
 
     advice = "Wait `retry_after` seconds, then try again."
     did_nothing = may_pass = True
-
-    def __init__(self, message: str = "", *, retry_after: float, **kwargs: object) -> None:
-        self.retry_after = retry_after
-        super().__init__(message, **kwargs)  # type: ignore[arg-type] # handed on as it came
 
 
 class Unavailable(OutreachError):

@@ -53,11 +53,6 @@ class Request:
         """A second subscription would deliver everything twice; leads that are there already are skipped."""
         return self.endpoint != "POST /webhooks"
 
-    @property
-    def needs_body(self) -> bool:
-        """A success of PATCH or DELETE is one whatever its body says, so it may be unreadable."""
-        return self.method not in {"PATCH", "DELETE"}
-
 
 @frozen
 class Reply:
@@ -77,7 +72,7 @@ def read_date(text: str) -> datetime | None:
     """An HTTP date as an aware datetime in UTC, or None; also None for one beyond the calendar's first or last day."""
     try:
         moment = parsedate_to_datetime(text)
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
 
@@ -105,7 +100,7 @@ def decipher(reply: Reply, request: Request) -> Any:
     if reply.status >= 500 or reply.status in LATER:
         raise _broken(f"returned {reply.status}.", reply, request)
     if not 200 <= reply.status < 300:
-        raise _refusal(reply, request)
+        raise _refusal(reply)
     start = reply.body.lstrip()[:1]
     # A proxy may answer 200 with its own page, whatever type it names.
     is_html = "html" in reply.headers.get("content-type", "") and start not in {b"{", b"[", b""}
@@ -115,7 +110,8 @@ def decipher(reply: Reply, request: Request) -> Any:
     try:
         return parse_json(reply.body) if start else None
     except ValueError:
-        if not request.needs_body:
+        # A success of PATCH or DELETE is one whatever its body says.
+        if request.method in {"PATCH", "DELETE"}:
             return None
         raise _broken("returned invalid or incomplete JSON.", reply, request) from None
 
@@ -124,9 +120,9 @@ def _broken(what: str, reply: Reply, request: Request) -> OutreachError:
     """Without a change it is broken; a change that may have been carried out is uncertain."""
     message = f"The service {what}"
     if request.reads or reply.status in NOTHING_DONE:
-        return ServiceBroken(message, endpoint=request.endpoint, status=reply.status)
+        return ServiceBroken(message, status=reply.status)
     message = f"{message} The change may or may not have been made."
-    return Uncertain(message, endpoint=request.endpoint, status=reply.status)
+    return Uncertain(message, status=reply.status)
 
 
 _ERROR_PLACES = {
@@ -137,7 +133,7 @@ _ERROR_PLACES = {
 """The paths at which the body of an error may have each value."""
 
 
-def _refusal(reply: Reply, request: Request) -> OutreachError:
+def _refusal(reply: Reply) -> OutreachError:
     try:
         body = parse_json(reply.body)
     except ValueError:
@@ -145,14 +141,14 @@ def _refusal(reply: Reply, request: Request) -> OutreachError:
     if isinstance(body, dict) and isinstance(body.get("errors"), list) and body["errors"]:
         body = body["errors"][0]
     code, field, message = (plain(first(body, as_text, *places) or "") for places in _ERROR_PLACES.values())
-    about: dict[str, Any] = {"endpoint": request.endpoint, "status": reply.status, "code": code or None}
+    about: dict[str, Any] = {"status": reply.status, "code": code or None, "field": field or None}
     match reply.status:
         case 429:
             return RateLimited(retry_after=reply.retry_after(), **{**about, "code": "rate_limited"})
         case 400 | 422:
             if field and field not in message:
                 message = f"The field {field} is missing or invalid. {message}".rstrip()
-            return InvalidRequest(message, field=field or None, **about)
+            return InvalidRequest(message, **about)
         case 401:
             return Unauthorized(hint=Unauthorized.advice, argument="api_key", **about)
         case 404:

@@ -80,6 +80,7 @@ class Inbox:
     """A connected sending address; health 0-100, daily limit in messages."""
 
     email: Identifier = _named("email", "email_address", "address", "mailbox", default="")
+    """The address; the id stands for it where there is none."""
     id: Text = _named("id", "inbox_id", "uuid")
     health_score: Number = _named("health_score", "health.score", "health", "score", "reputation")
     daily_limit: Count = _named("daily_limit", "daily_send_limit", "daily_cap", "sending_limit", "limit")

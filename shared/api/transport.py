@@ -92,8 +92,7 @@ class Http:
         """
         left = deadline - time.monotonic()
         if left <= 0:
-            message = "The time allowed ran out before the request was sent."
-            raise Unreachable(message, endpoint=request.endpoint)
+            raise Unreachable("The time allowed ran out before the request was sent.")
         sending = _Sending(late)
         outgoing = self._client.build_request(
             request.method,
@@ -108,7 +107,7 @@ class Http:
             async with asyncio.timeout(left):
                 response = await self._client.send(outgoing, stream=True)
                 try:
-                    body = await _read(response, request)
+                    body = await _read(response)
                 finally:
                     await response.aclose()
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
@@ -160,7 +159,7 @@ def _tls() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-async def _read(response: httpx.Response, request: Request) -> bytes:
+async def _read(response: httpx.Response) -> bytes:
     """The body, up to the limit; one in an encoding that wasn't asked for stays packed, and can't be read."""
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if response.is_stream_consumed:  # of a transport in place of connections: it has been unpacked
@@ -177,19 +176,18 @@ async def _read(response: httpx.Response, request: Request) -> bytes:
             message = f"returned more than {most // 10**6} MB, which was not read."
             # Another hint than usual: a `[fields]` line would change nothing.
             hint = "Tell the service's support: no setting helps."
-            raise Unreadable(message, endpoint=request.endpoint, hint=hint)
+            raise Unreadable(message, hint=hint)
     return bytes(body)
 
 
 def _broken_off(request: Request, error: Exception, *, was_sent: bool) -> OutreachError:
     if not was_sent:
-        return Unreachable(endpoint=request.endpoint, cause=cause(error))
-    if request.reads and isinstance(error, (httpx.TimeoutException, TimeoutError)):
-        return NoResponse(endpoint=request.endpoint)
-    if request.reads:
-        message = "The connection was lost before a response arrived."
-        return Unreachable(message, endpoint=request.endpoint, cause=cause(error))
-    return Uncertain(endpoint=request.endpoint, cause=cause(error))
+        return Unreachable(cause=cause(error))
+    if not request.reads:
+        return Uncertain(cause=cause(error))
+    if isinstance(error, (httpx.TimeoutException, TimeoutError)):
+        return NoResponse()
+    return Unreachable("The connection was lost before a response arrived.", cause=cause(error))
 
 
 def cause(error: Exception) -> str:

@@ -21,7 +21,9 @@ LONGEST_INDEX = 10
 """Digits of a place in a list."""
 
 GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
-SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_PAIR = r"u[dD][89abAB]..\\u[dD][c-fC-F].."
+ESCAPE = re.compile(rf"\\(?:{_PAIR}|(?P<lone>u[dD][89a-fA-F]..)|.)")
+"""An escape in JSON; one half of a pair of surrogates can stand in it alone."""
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
 
 
@@ -31,19 +33,12 @@ def parse_json(body: bytes) -> Any:
     Lone surrogates, which can't be encoded, are replaced.
     """
     text = body.decode("utf-8-sig")
+    if r"\ud" in text.lower():
+        text = ESCAPE.sub(lambda escape: r"\ufffd" if escape["lone"] else escape[0], text)
     try:
-        value = json.loads(text)
-        return _encodable(value) if SURROGATE.search(text) else value
+        return json.loads(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-
-
-def _encodable(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, dict):
-        return {_encodable(key): _encodable(inner) for key, inner in value.items()}
-    return [_encodable(inner) for inner in value] if isinstance(value, list) else value
 
 
 def as_text(value: Any) -> str | None:
@@ -85,12 +80,6 @@ def as_object(value: Any) -> Mapping[str, Any]:
 
 
 @lru_cache(maxsize=8192)  # bounded: the names come from outside
-def fold(name: str) -> str:
-    """`Health-Score` -> `healthscore`: without case, and only letters and digits."""
-    return "".join(filter(str.isalnum, name)).lower()
-
-
-@lru_cache(maxsize=8192)
 def spellings(name: str) -> tuple[str, ...]:
     """The name as the document writes it, then in camel case."""
     return (name, to_camel(name))

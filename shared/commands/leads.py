@@ -364,13 +364,12 @@ def record_of(lead: models.Lead) -> dict[str, Any]:
     """A lead as one flat record: the standard fields, then the others by their own names."""
     from shared.api.models import Lead as Model
     from shared.api.models import names_of
-    from shared.api.values import fold
 
-    known = {fold(name) for name in names_of(Model)}
+    known = names_of(Model)
     record: dict[str, Any] = {name: getattr(lead, name) for name in STANDARD}
     values = {value for value in record.values() if value is not None}
     for path, value in _leaves(lead.raw, ()):
-        if fold(path[-1]) in known and value in values:
+        if path[-1] in known and value in values:
             continue  # it is one of the standard fields, under the service's name for it
         name = path[-1] if path[-1] not in record else ".".join(path)
         record.setdefault(name, value)
