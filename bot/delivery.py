@@ -44,7 +44,6 @@ from shared.store.messages import (
     PlannedPost,
     Post,
     Sent,
-    Settled,
     Unknown,
     Unpostable,
 )
@@ -308,20 +307,18 @@ class Outbox:
         self.slack_error = ""
         """Slack's last error, or the event by which the token was lost; empty after a success."""
 
-    def report(
-        self, broken: str, posts: Sequence[Post], outcome: Outcome, settled: Settled
-    ) -> PlannedPost | None:
-        """The note to another channel that this one breaks or recovers; None: nothing changed, or there is none."""
+    def report(self, broken: str, posts: Sequence[Post], outcome: Outcome) -> PlannedPost | None:
+        """The note to another channel that this one breaks or recovers, or that a message is given up; None: there is none."""
         name = self._directory.known_name(broken)
         channel = next((one for one in self._others if one != broken), "")
         match outcome:
-            case ChannelRefused(moved_to=new) if settled.broke and new:  # there its own people are told
+            case ChannelRefused(moved_to=new) if new:  # there its own people are told
                 card, channel = _moved(broken, new), new
-            case ChannelRefused(error=error) if settled.broke:
+            case ChannelRefused(error=error):
                 card = _broken(name, error)
-            case Unpostable(error=error) if settled.gave_up and posts[0].kind != NOTE:
+            case Unpostable(error=error) if posts[0].kind != NOTE:
                 card = _given_up(name, error)
-            case _ if settled.recovered:
+            case Sent():
                 text = ("Held alerts are being posted.",)
                 card = Card(f"{name} accepts alerts again", tone=Tone.GOOD, text=text)
             case _:

@@ -535,18 +535,11 @@ class Unpostable:
 Outcome = Sent | NotSent | Unknown | ChannelRefused | Unpostable
 
 
-@frozen
-class Settled:
-    """The effect of an outcome on its channel and its post, as far as the lease was still held."""
+Report = Callable[[str, Sequence[Post], Outcome], PlannedPost | None]
+"""Words what other places learn where a channel breaks or recovers, or Slack refuses a message for good.
 
-    broke: bool = False
-    recovered: bool = False
-    gave_up: bool = False
-    """Slack has refused this very message so often that it isn't tried again."""
-
-
-Report = Callable[[str, Sequence[Post], Outcome, Settled], PlannedPost | None]
-"""Words what other places learn about an outcome in a channel; planned in the transaction that records the outcome."""
+It is planned in the transaction that records the outcome.
+"""
 
 
 @frozen
@@ -656,8 +649,8 @@ class Posting(Repository):
     @writes
     def settle(
         self, tx: Transaction, turn: ChannelLease, outcome: Outcome, *, report: Report | None = None
-    ) -> Settled:
-        """Record an outcome and plan its report.
+    ) -> bool:
+        """Record an outcome and plan its report; returns whether it is news about the channel, or the end of the post.
 
         A turn whose lease was lost changes only what it knows for sure: that it was sent.
         """
@@ -665,28 +658,27 @@ class Posting(Repository):
         if isinstance(outcome, Sent):
             drawn = {post.id: post.version for post in turn.posts}
             _mark_sent(tx, "sent", _attempt(turn), dict.fromkeys(drawn, outcome.ts), drawn)
-        settled = Settled()
-        if state:
-            settled = self._settle_held(tx, turn, state, outcome)
-        else:
+        if state is None:
             jobs.put(tx, "post", turn.channel)  # what waited because this was uncertain
-        _tell(tx, report and report(turn.channel, turn.posts, outcome, settled), turn.posts)
-        return settled
+            return False
+        is_news = self._settle_held(tx, turn, state, outcome)
+        if is_news:
+            _tell(tx, report, turn.channel, turn.posts, outcome)
+        return is_news
 
     def _settle_held(
         self, tx: Transaction, turn: ChannelLease, state: ChannelState, outcome: Outcome
-    ) -> Settled:
+    ) -> bool:
         ours = _attempt(turn)
         trial = min(LONGEST_TRIAL, max(FIRST_TRIAL, tx.now - (state.trouble_since or tx.now)))
-        settled, after, sleeps = Settled(), trial, False
+        is_news, after, sleeps = False, trial, False
         match outcome:
             case Sent():
-                settled = Settled(recovered=bool(state.trouble))
+                is_news = bool(state.trouble)
                 state = replace(state, trouble="", trouble_since=0.0, moved_to="")
             case Unpostable():
                 move(tx, "refused", ours, error=outcome.error, refusals=_c.refusals + 1)
-                is_last = turn.posts[0].refusals + 1 == MOST_REFUSALS
-                settled = Settled(gave_up=is_last)
+                is_news = turn.posts[0].refusals + 1 == MOST_REFUSALS  # it isn't tried again
             case NotSent():
                 move(tx, "not sent", ours, error=outcome.error)
                 after = outcome.after
@@ -699,7 +691,7 @@ class Posting(Repository):
                     after = min(LONGEST_DOUBT_SECONDS, pause * 2.0 ** min(turn.job.attempts - 1, 16))
             case ChannelRefused():
                 move(tx, "not sent", ours, error=outcome.error)
-                settled = Settled(broke=not state.trouble)
+                is_news = not state.trouble
                 # Slack answers that there is no channel of an old id; that it has a new one is what helps.
                 trouble = state.trouble if state.moved_to else outcome.error
                 state = replace(state, trouble=trouble, trouble_since=state.trouble_since or tx.now)
@@ -718,7 +710,7 @@ class Posting(Repository):
             attempts=turn.job.attempts if isinstance(outcome, Unknown | NotSent) else 0,
             payload=asdict(state),
         )
-        return settled
+        return is_news
 
     @writes
     def close_channel(
@@ -736,7 +728,7 @@ class Posting(Repository):
         broken = replace(state, trouble=refused.error, trouble_since=tx.now, moved_to=refused.moved_to)
         # Where nothing waits, it finds that out then, and sleeps.
         jobs.note(tx, job, asdict(broken), due_at=tx.now + FIRST_TRIAL)
-        _tell(tx, report(channel, (), refused, Settled(broke=True)))
+        _tell(tx, report, channel, (), refused)
 
     async def forget_unused_channels(self, used: Collection[str], *, errors: Collection[str]) -> None:
         """Give up channels that neither the settings (`used`) nor a subscription names.
@@ -752,7 +744,7 @@ class Posting(Repository):
     def open_channel(self, tx: Transaction, channel: str, *, report: Report) -> None:
         """Slack says that a channel takes posts again: what waited there is posted now."""
         if _reopen(tx, channel):
-            _tell(tx, report(channel, (), Sent(ts=""), Settled(recovered=True)))
+            _tell(tx, report, channel, (), Sent(ts=""))
 
     @writes
     def try_given_up(self, tx: Transaction) -> None:
@@ -800,26 +792,23 @@ class Posting(Repository):
     @writes
     def settle_lookup(
         self, tx: Transaction, lookup: Lookup, look: Look, *, report: Report | None = None
-    ) -> Settled:
-        """Record what was seen, and let the channel go on with what waited for it.
+    ) -> bool:
+        """Record what was seen, and let the channel go on with what waited for it; returns whether that has recovered.
 
         A process that lost its lease meanwhile tells only what it found.
         """
         there = {post.id: look.found[post.key] for post in lookup.posts if post.key in look.found}
         _mark_sent(tx, "found", _c.id.in_(there), there, {})
-        held = jobs.held(tx, lookup.job) is not None
-        if held:
+        if jobs.held(tx, lookup.job):
             missing = [post.id for post in lookup.posts if post.id not in there]
             _mark_missing(tx, lookup, look, missing)
             renew_unsure(tx, missing)
             self._put_off(tx, lookup, look)
         tried = [post.tried_until or post.created_at for post in lookup.posts if post.id in there]
         recovered = bool(there) and _reopen(tx, lookup.channel, proven_at=max(tried) - self.timings.longest)
-        settled = Settled(recovered=recovered)
-        if recovered and report:
-            sent = Sent(ts=next(iter(there.values())))
-            _tell(tx, report(lookup.channel, lookup.posts, sent, settled), lookup.posts)
-        return settled
+        if recovered:
+            _tell(tx, report, lookup.channel, lookup.posts, Sent(ts=""))
+        return recovered
 
     def _put_off(self, tx: Transaction, lookup: Lookup, look: Look) -> None:
         """Free the place until it is due again."""
@@ -862,9 +851,12 @@ def _next(tx: Transaction, channel: str, state: ChannelState) -> tuple[Post, ...
     return fresh if len(fresh) > 1 else (fresh or alerts)[:1]
 
 
-def _tell(tx: Transaction, report: PlannedPost | None, posts: Sequence[Post] = ()) -> None:
-    if report:
-        plan(tx, [(posts[0].workspace if posts else "", report)])
+def _tell(
+    tx: Transaction, report: Report | None, channel: str, posts: Sequence[Post], outcome: Outcome
+) -> None:
+    """Have other places learn what an outcome changed."""
+    if report and (told := report(channel, posts, outcome)):
+        plan(tx, [(posts[0].workspace if posts else "", told)])
 
 
 def _reopen(tx: Transaction, channel: str, *, proven_at: float = math.inf) -> bool:
