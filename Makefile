@@ -72,7 +72,7 @@ else
 endif
 
 test-e2e: $(DEV)  ## the real page in chromium, the real dashboard in tmux, and what lasts longer
-	@$(CLOCK) $(BIN)/python -m pytest -m "(e2e or postgresql) and not soak" -n 4 --dist loadgroup $(ARGS)
+	@$(CLOCK) $(BIN)/python -m pytest -m "(e2e or postgresql) and not soak" -n 4 --dist loadgroup -p no:schemathesis $(ARGS)
 
 test-clock: $(DEV)  ## what depends on dates, at eight odd moments (TEST_NOW=... runs the other tests at any)
 	@printf '%s\n' $(MOMENTS) | xargs -P 4 -I{} sh -c 'at={}; \

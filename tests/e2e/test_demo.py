@@ -114,11 +114,11 @@ def test_a_bot_killed_in_mid_burst_posts_every_alert_once() -> None:
     assert re.search(r"bot restarts +1", out)
 
 
-def test_no_child_outlives_a_demo_that_is_killed() -> None:
-    with headless_demo() as demo:
-        demo.process.kill()
-        demo.process.wait()
-        assert left_of(demo.family) == []
+def test_no_child_outlives_a_demo_that_is_killed(demo: Announced) -> None:
+    """The last test of the module's demo."""
+    demo.process.kill()
+    demo.process.wait()
+    assert left_of(demo.family) == []
 
 
 pytestmark = pytest.mark.timeout(600)

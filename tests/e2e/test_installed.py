@@ -94,7 +94,7 @@ def account(installed: Installed) -> Iterator[dict[str, str]]:
 
 
 def test_the_headless_demo_runs(installed: Installed) -> None:
-    with headless_demo("--for", "8", program=(installed.outreach,), folder=installed.folder) as demo:
+    with headless_demo("--for", "1", program=(installed.outreach,), folder=installed.folder) as demo:
         commands = [process.cmdline() for process in demo.family]
         code, summary = demo.wait_for_exit()
     assert code == 0, summary

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from sandbox.service import Service
+from tests.e2e.conftest import START_SECONDS
 
 LONG = ("advance", "count", "speed", "delay")
 """Dials that take minutes when they are turned far."""
@@ -37,7 +38,7 @@ def running() -> Iterator[Service]:
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()), name="service-for-schemathesis")
     thread.start()
-    assert ready.wait(30)
+    assert ready.wait(START_SECONDS)
     yield service
     stop[0]()
     thread.join(30)
