@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import csv
 import fcntl
 import hashlib
 import json
@@ -21,7 +20,7 @@ import sys
 import tempfile
 from argparse import Namespace
 from collections import Counter, defaultdict, deque
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, count, islice
 from pathlib import Path
@@ -39,7 +38,7 @@ from shared.commands.base import Result
 from shared.commands.leads import STANDARD, record_of
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns, number
 from shared.storage.files import make_private_folder, replacing
-from shared.text.csv_cells import csv_lines, guarded
+from shared.text.csv_cells import csv_lines
 from shared.text.formats import clip, show_number
 from shared.text.sanitize import visible_json, visible_lines
 
@@ -236,22 +235,26 @@ class Journal:
     def finish(self, report: Path) -> None:
         """Write the report, once every row is in the journal."""
         self._file.seek(0)
+        entries = (entry for entry in map(json.loads, self._file) if not isinstance(entry, int))
+        results = chain.from_iterable(entries)
+        rows = (dict(zip(HEADING, map(_one_line, result), strict=True)) for result in results)
         # It holds the addresses of leads, so it is for its owner alone.
-        with (
-            replacing(report) as fresh,
-            fresh.open("w", encoding="utf-8", errors="replace", newline="") as file,
-        ):
-            writer = csv.writer(file)
-            writer.writerow(HEADING)
-            for entry in map(json.loads, self._file):
-                if not isinstance(entry, int):
-                    writer.writerows(map(_cells, entry))
+        _write(report, csv_lines(HEADING, rows))
         self._path.unlink()
 
 
-def _cells(result: Sequence[object]) -> list[str]:
-    """Text of a stranger, which a spreadsheet will open, on one line each."""
-    return [guarded(" ".join(str(cell).split())) for cell in result]
+def _one_line(cell: object) -> str:
+    """Text of a stranger, in one line of the file."""
+    return " ".join(str(cell).split())
+
+
+def _write(target: Path, lines: Iterable[str]) -> None:
+    """Write the whole file or nothing, with a sign for half a character, which no UTF-8 file takes."""
+    with (
+        replacing(target) as fresh,
+        fresh.open("w", encoding="utf-8", errors="replace", newline="") as file,
+    ):
+        file.writelines(lines)
 
 
 @contextlib.contextmanager
@@ -360,11 +363,7 @@ async def export_leads(options: Namespace) -> None:
             for line in lines:
                 card_output.write_data(line, visible_lines if form == "csv" else visible_json)
             return
-        with (
-            replacing(target) as fresh,
-            fresh.open("w", encoding="utf-8", errors="replace", newline="") as file,
-        ):
-            file.writelines(lines)
+        _write(target, lines)
     print(f"Wrote {count:,} leads to {target}.", file=sys.stderr)
 
 

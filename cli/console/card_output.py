@@ -152,24 +152,19 @@ def answer(result: Result, options: Namespace, *, is_silent: bool = False) -> in
 
     Raises `Refused` where nothing could be done. A quiet list has no heading and no notes.
     """
-    card, form = result.card, form_of(options)
-    if form:  # a refusal has data, too
-        form(result.rows)
+    card = result.card
+    is_csv, is_json = (getattr(options, form, False) for form in ("csv", "json"))
+    is_data = is_csv or is_json
+    if is_data:  # a refusal has data, too
+        (print_csv if is_csv else print_data)(result.rows)
     if result.problem or result.effect == "failed":  # some of several, none of which could be changed
         raise exit_codes.Refused(card)
-    if not form and not is_silent:
+    if not is_data and not is_silent:
         show(card, bare=getattr(options, "quiet", False))
     # The reason is on stderr, unless a person sees it on the card.
-    if card.failure and (form or not sys.stdout.isatty()):
+    if card.failure and (is_data or not sys.stdout.isatty()):
         exit_codes.print_error(card.title)
     return exit_codes.FAILED if card.failure else exit_codes.DONE
-
-
-def form_of(options: Namespace) -> Callable[[Sequence[Mapping[str, object]]], None] | None:
-    """The printer of data that the command line asks for; None: the card is shown."""
-    if getattr(options, "csv", False):
-        return print_csv
-    return print_data if getattr(options, "json", False) else None
 
 
 def print_data(data: Sequence[Mapping[str, object]]) -> None:

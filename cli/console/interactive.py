@@ -6,8 +6,8 @@ import asyncio
 import contextlib
 import signal
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from cli.console.exit_codes import Failed
 
@@ -75,15 +75,12 @@ def stopping(*more: int) -> Iterator[asyncio.Event]:
                 signal.signal(number, signal.SIG_IGN)
 
 
-class Show(Protocol):
-    """Shows that so many of `what` are done, `part` of the whole (as a fraction; None: unknown)."""
-
-    def __call__(self, count: int, *, part: float | None = None, detail: str = "") -> None: ...
-
-
 @contextlib.contextmanager
-def progress_bar(what: str = "leads") -> Iterator[Show]:
-    """Show the progress of a long job on stderr, where that is a terminal."""
+def progress_bar(what: str = "leads") -> Iterator[Callable[..., None]]:
+    """Show the progress of a long job on stderr, where that is a terminal.
+
+    It gives a function that shows that so many are done, `part` of the whole (as a fraction; None: unknown).
+    """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
