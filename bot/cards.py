@@ -150,9 +150,9 @@ def reply_card(alert: Alert, *, in_list: bool = False) -> Card:
     )
 
 
-def details_card(alert: Alert) -> Card:
-    """The whole reply, everything that is known of it, and every act that its state allows."""
-    row, menu = _acts(alert)
+def details_card(alert: Alert, reader: str) -> Card:
+    """The whole reply, everything that is known of it, and every act that its state allows its reader."""
+    row, menu = _acts(alert, reader)
     buttons = [replace(button, menu=False) for button in (*row, *menu)]
     if alert.lead_link:
         buttons.append(crm_button(alert.lead_link))
@@ -190,10 +190,12 @@ def snooze_end(alert: Alert) -> tuple[Fact, ...]:
     return (when(label, moment(alert.snoozed_until), brief=True),)
 
 
-def _acts(alert: Alert) -> tuple[list[Button], list[Button]]:
+def _acts(alert: Alert, reader: str = "") -> tuple[list[Button], list[Button]]:
     """The buttons of a card, and what belongs in its menu or its details, by weight."""
     state, event, here = alert.state, alert.event, alert.workspace
     left_out = {"wake" if alert.snoozed_until is None else "remind", "" if alert.mail_link else "mail"}
+    if alert.claimed_by == reader:
+        left_out.add("takeover")
     offered = [
         _act(alert, verb, in_row=place < ROW)
         for place, verb in enumerate(AFTER[state])

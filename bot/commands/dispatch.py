@@ -737,8 +737,7 @@ class CommandDispatcher:
             return await self._command(looking, caller)
         if await caller.readable(looking) is None:
             return await caller.refuse(looking.arguments.verb, looking.line, looking.workspace)
-        described = self._cards.on_card(alert)
-        return Answer(details_card(described))
+        return Answer(details_card(self._cards.on_card(alert), caller.person.id))
 
     async def _command(self, asked: Invocation, caller: Caller) -> Answer:
         located = await caller.located(asked.arguments)

@@ -371,11 +371,13 @@ def test_both_notifications_of_a_reply_say_who_from_where_and_what(name: str) ->
 @pytest.mark.parametrize("name", ["unclaimed", "claimed", "done"])
 def test_the_details_show_the_whole_reply_and_every_act(name: str, snapshot: SnapshotAssertion) -> None:
     given_alert = alert(**STATES[name])
-    details = details_card(given_alert)
+    details = details_card(given_alert, "U9")
     assert picture("", card_blocks.render_view(details)) == snapshot
     # Nothing that the card offers is missing.
     offered = {one.label for one in cards.card(given_alert).buttons}
     assert offered - {"Details …"} <= {one.label for one in details.buttons}
+    own = details_card(given_alert, given_alert.claimed_by)
+    assert "Take over" not in {one.label for one in own.buttons}
 
 
 def test_a_link_to_answer_names_its_alert_for_thirty_days_and_by_a_known_secret() -> None:
