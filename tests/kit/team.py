@@ -64,16 +64,18 @@ START_BOUND = 60.0
 REST_SECONDS = 3.0
 """The bot has so long to do what a moved clock has made due."""
 PROGRAM = """
-import sys
+import gc, sys
+gc.disable()
 from functools import partial
 from bot import app
 from bot.server import run
 from shared.store import LeaseTimings
 from shared.settings import load
+gc.enable()
 app.open_store = partial(app.open_store, timings={pace!r})
 sys.exit(run(load(), load=load))
 """
-"""A process of the bot runs this: `outreach bot`, without the worker's waits."""
+"""A process of the bot runs this: `outreach bot`, without the worker's waits, and as it without collecting while it loads."""
 
 
 _DUE = sa.select(jobs.c.id).where((jobs.c.token != 0) | (jobs.c.due_at <= sa.bindparam("at"))).limit(1)

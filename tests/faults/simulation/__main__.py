@@ -14,6 +14,9 @@ import traceback
 from tests.faults.simulation.virtual_time import CLOCK
 
 CLOCK.install()
+# A collection at another moment would close what a dead process left at another moment. What is loaded isn't garbage.
+gc.disable()
+sys.modules["rich"] = None  # type: ignore[assignment] # structlog would load it, and a bot leaves it out, too
 
 import structlog  # noqa: E402 # after the clock: the program binds it to defaults when it is imported
 
@@ -36,7 +39,6 @@ def main() -> None:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(level))
     logging.disable(logging.CRITICAL)
     compile_once()
-    gc.disable()  # a collection at another moment would close what a dead process left at another moment
     if given.without:
         ABLATIONS[given.without]()
     failed = False
