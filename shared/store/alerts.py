@@ -34,7 +34,6 @@ from shared.store.db.schema import alerts, deliveries, literal, posts
 from shared.store.facts import Fact
 from shared.store.jobs import Job
 from shared.store.messages import ALERT_ROWS, COLUMNS, OWN, Planned, PlannedPost, alert_of, read_alerts
-from shared.store.messages import State as PostState
 from shared.store.post_kinds import ALERT, TRACE, TURN, UNACKNOWLEDGED, UNFINISHED
 
 MOST_CLAIMED = 50
@@ -295,7 +294,7 @@ class Alerts(Repository):
         jobs.put(tx, "remind", alert, how="sooner")
         # What quiet hours hold and nobody needs any more: whose turn it was, that it isn't done.
         moot = [TURN] * (after.waiting_since is None) + [UNFINISHED] * (after.state is State.DONE)
-        held = (posts.c.alert_id == alert) & posts.c.kind.in_(moot) & (posts.c.state == PostState.HELD)
+        held = (posts.c.alert_id == alert) & posts.c.kind.in_(moot) & (posts.c.state == "held")
         tx.delete(posts, held)
         if trace and before:
             _leave(tx, before, trace(before))
@@ -480,7 +479,7 @@ def _unclaimed(
 
 def _leave(tx: Transaction, before: Alert, trace: Trace) -> None:
     """Plan the trace in the thread of each of the alert's cards; one of them mentions who is to know."""
-    cards = tx.execute(_cards_of(before.id).where(posts.c.state == PostState.SENT)).all()
+    cards = tx.execute(_cards_of(before.id).where(posts.c.state == "sent")).all()
     mentions = next((card.channel for card in cards if trace.channel in {"", card.channel}), "")
     for card in cards:
         planned = PlannedPost(
@@ -519,7 +518,7 @@ def _looks(alert: Alert, times: ReminderTimes, sent: Mapping[str, float]) -> Map
 
 _IDS: sa.BindParameter[Any] = sa.bindparam("ids", expanding=True)
 _LOCKED = ALERT_ROWS.where(_c.id.in_(_IDS)).order_by(_c.id).with_for_update(of=alerts)
-_SENT_CARD = posts.c.alert_id.in_(_IDS) & (posts.c.kind == ALERT) & (posts.c.state == PostState.SENT)
+_SENT_CARD = posts.c.alert_id.in_(_IDS) & (posts.c.kind == ALERT) & (posts.c.state == "sent")
 _FIRST_SENT = (
     sa.select(posts.c.alert_id, sa.func.min(posts.c.sent_at).label("at"))
     .where(_SENT_CARD)

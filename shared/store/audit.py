@@ -23,7 +23,7 @@ from shared.records import Actor, AuditEntry, Now
 from shared.store import messages
 from shared.store.db.engine import Repository, Transaction, method, reads, writes
 from shared.store.db.schema import audit, literal, posts, questions
-from shared.store.messages import PlannedPost, State, entry_of, read_undoable, row_of, write_undoable
+from shared.store.messages import PlannedPost, entry_of, read_undoable, row_of, write_undoable
 from shared.store.post_kinds import HISTORY
 
 UNDO_SECONDS = 7 * DAY
@@ -217,9 +217,7 @@ def _repaint(tx: Transaction, change: int, *, history: int) -> None:
     messages.redraw(tx, messages.tells_of(change), clicked=True)
     if not history:
         return
-    for post in tx.execute(
-        sa.select(posts).where(messages.tells_of(change), posts.c.state == State.SENT)
-    ).all():
+    for post in tx.execute(sa.select(posts).where(messages.tells_of(change), posts.c.state == "sent")).all():
         told = PlannedPost(
             dedupe=f"{HISTORY}:{post.id}:{history}",
             channel=post.channel,

@@ -50,7 +50,7 @@ from shared.store.db.schema import (
     posts,
     sightings,
 )
-from shared.store.messages import Planned, PlannedPost, State
+from shared.store.messages import Planned, PlannedPost
 from shared.store.post_kinds import ALERT, REPLACED, TURNED
 
 ERASED = "erased"
@@ -674,7 +674,7 @@ def _take_over(tx: Transaction, card: ReplyCard, post: PlannedPost) -> None:
         tx.update(alerts, free, **claim._asdict(), worked_since=claim.claimed_at, waiting_since=None)
     if post.held_until is None:
         messages.move(tx, "released", posts.c.id == card.id)
-    if card.state not in {State.READY, State.HELD}:  # Slack may have it as it was
+    if card.state not in {"ready", "held"}:  # Slack may have it as it was
         values |= {"turned": True, "held_until": post.held_until}
     messages.redraw(tx, posts.c.id == card.id, **values)
     if card.sent_at is not None and (post.mention or tx.now - card.sent_at > UNNOTICED_SECONDS):

@@ -19,7 +19,7 @@ from shared.store import messages
 from shared.store.db.engine import Repository, Transaction, portions, reads, writes
 from shared.store.db.schema import alerts, audit, deliveries, known_leads, literal, posts, questions
 from shared.store.deliveries import ERASED, address, lead_key
-from shared.store.messages import IS_GIVEN_UP, UNSENT, State, is_in
+from shared.store.messages import IS_GIVEN_UP, UNSENT, is_in
 from shared.store.post_kinds import ALERT, names
 
 PRUNED_AT_ONCE = 2_000
@@ -48,7 +48,7 @@ class Retention(Repository):
         words, hashes, most = tx.now - bodies_after, tx.now - hashes_after, PRUNED_AT_ONCE
         # Entries of the audit are numbered as they come, and reminders quote leads.
         first_acts = sa.select(audit.c.id).order_by(audit.c.id).limit(most)
-        ended = posts.c.kind.in_(names(kept="briefly")) | (posts.c.state == State.SENT)
+        ended = posts.c.kind.in_(names(kept="briefly")) | (posts.c.state == "sent")
         is_no_alert = posts.c.kind != literal(ALERT)  # in the words of the index
         old_posts = (
             is_no_alert & (posts.c.created_at < words) & posts.c.kind.not_in(names(kept="alert")) & ended
@@ -65,7 +65,7 @@ class Retention(Repository):
                 tx.prune(posts, old_posts, most=most),
             }
             # What Slack refused for good, of which there is little.
-            lost = is_in(State.DEAD) & IS_GIVEN_UP & (posts.c.created_at < words)
+            lost = is_in("dead") & IS_GIVEN_UP & (posts.c.created_at < words)
             tx.delete(posts, lost)
         return most in forgotten
 
@@ -98,7 +98,7 @@ class PostedMessage:
 
 _QUOTING = ((posts.c.note,), (deliveries.c.body,), (questions.c.data,), (audit.c.command, audit.c.result))
 """The columns, table by table, that may quote a person."""
-_UNDER_WAY = {State.SENDING, State.UNCERTAIN}
+_UNDER_WAY = {"sending", "uncertain"}
 _ALIKE = posts.alias()
 _PARTS = sa.select(
     *(posts.c[name] for name in ("channel", "ts", "state")),

@@ -35,9 +35,8 @@ import json
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, field, fields, replace
-from enum import StrEnum
 from functools import partial
-from typing import Any
+from typing import Any, Literal, get_args
 
 import sqlalchemy as sa
 from pydantic import TypeAdapter
@@ -103,37 +102,25 @@ LONGEST_SECONDS = 120.0
 """The longest time for which a repaint is put off."""
 
 
-class State(StrEnum):
-    """The state of a post."""
-
-    READY = "ready"
-    SENDING = "sending"
-    SENT = "sent"
-    UNCERTAIN = "uncertain"
-    UNSURE = "unsure"
-    """Slack may have it, and does not let the bot look it up."""
-    DEAD = "dead"
-    """Slack refuses it."""
-    HELD = "held"
-
-
-_UNDER_WAY = (State.SENDING, State.UNCERTAIN)
+State = Literal["ready", "sending", "sent", "uncertain", "unsure", "dead", "held"]
+"""The state of a post: `unsure` is one that Slack may have and doesn't let the bot look up, `dead` one that it refuses."""
+_UNDER_WAY: tuple[State, ...] = ("sending", "uncertain")
 _MOVES: Mapping[str, tuple[tuple[State, ...], State]] = {
-    "taken": ((State.READY,), State.SENDING),
+    "taken": (("ready",), "sending"),
     # Also where another process has given it up meanwhile.
-    "sent": ((*_UNDER_WAY, State.READY, State.UNSURE, State.DEAD), State.SENT),
+    "sent": ((*_UNDER_WAY, "ready", "unsure", "dead"), "sent"),
     # As long as none has tried it again; what it showed at the attempt is not known any more.
-    "found": ((State.UNCERTAIN, State.READY, State.UNSURE, State.DEAD), State.SENT),
-    "not sent": (_UNDER_WAY, State.READY),
-    "refused": (_UNDER_WAY, State.DEAD),
-    "unanswered": (_UNDER_WAY, State.UNCERTAIN),
+    "found": (("uncertain", "ready", "unsure", "dead"), "sent"),
+    "not sent": (_UNDER_WAY, "ready"),
+    "refused": (_UNDER_WAY, "dead"),
+    "unanswered": (_UNDER_WAY, "uncertain"),
     # By a process that lost its lease: it may be in the channel, or still arrive.
-    "left": ((State.SENDING,), State.UNCERTAIN),
-    "missing": ((State.UNCERTAIN,), State.READY),
-    "unreadable": ((State.UNCERTAIN,), State.UNSURE),
-    "revived": ((State.DEAD,), State.READY),
-    "sought": ((State.UNSURE,), State.UNCERTAIN),
-    "released": ((State.HELD,), State.READY),
+    "left": (("sending",), "uncertain"),
+    "missing": (("uncertain",), "ready"),
+    "unreadable": (("uncertain",), "unsure"),
+    "revived": (("dead",), "ready"),
+    "sought": (("unsure",), "uncertain"),
+    "released": (("held",), "ready"),
 }
 """The states that a post may have before each event, and the one that it has after it."""
 
@@ -142,17 +129,17 @@ _c = posts.c
 
 def is_in(state: State) -> sa.ColumnElement[bool]:
     """The posts in a state, in the words of the partial indexes: a database uses them for nothing else."""
-    return _c.state == literal(state.value)
+    return _c.state == literal(state)
 
 
-UNSENT = _c.state != literal(State.SENT.value)
+UNSENT = _c.state != literal("sent")
 """Unsent posts, in the words of their index: without it, all that a channel ever had would be read."""
-ANY_UNSENT = UNSENT & _c.state.in_([state for state in State if state != State.SENT])
+ANY_UNSENT = UNSENT & _c.state.in_([state for state in get_args(State) if state != "sent"])
 """Unsent posts of a whole channel: all columns that are given decide between its indexes (see schema)."""
 IS_COUNTED = _c.kind.not_in(names(awaited=True)) & UNSENT
 """Posts that count as waiting: a person sees for themselves that an answer hasn't come."""
 _OF_CHANNEL = _c.channel == sa.bindparam("of")
-READY_IN = _OF_CHANNEL & UNSENT & is_in(State.READY)
+READY_IN = _OF_CHANNEL & UNSENT & is_in("ready")
 """Posts of a channel that wait to be sent."""
 
 
@@ -323,7 +310,7 @@ def plan(tx: Transaction, planned: Planned) -> None:
         {
             **{name: getattr(post, name) for name in _PLANNED},
             "workspace": workspace,
-            "state": (State.READY if post.held_until is None else State.HELD).value,
+            "state": "ready" if post.held_until is None else "held",
             "created_at": tx.now,
         }
         for workspace, post in planned
@@ -387,23 +374,23 @@ def move(
     """
     before, state = _MOVES[event]
     entered: Mapping[State, dict[str, Any]] = {
-        State.READY: {"lookups": 0, "held_until": None},
-        State.SENDING: {"turned": False},
-        State.UNCERTAIN: {"lookups": 0},
-        State.SENT: {"error": "", "failed_lookups": 0, "sent_at": tx.now},
+        "ready": {"lookups": 0, "held_until": None},
+        "sending": {"turned": False},
+        "uncertain": {"lookups": 0},
+        "sent": {"error": "", "failed_lookups": 0, "sent_at": tx.now},
     }
     moved = sa.update(posts).where(which, _c.state.in_(before))
     moved = moved.values({"state": state, **entered.get(state, {}), **values})
-    if state is State.SENDING:  # nothing follows from it, so that nothing is read back in each turn
+    if state == "sending":  # nothing follows from it, so that nothing is read back in each turn
         tx.execute(moved)
         return ()
     rows = tx.execute(moved.returning(*_MOVED)).all()
-    if state is State.READY:
+    if state == "ready":
         jobs.put(tx, "post", *(row.channel for row in rows))
-    elif state is State.UNCERTAIN:
+    elif state == "uncertain":
         keys = [f"{row.channel}/{row.thread_ts}" for row in rows]
         jobs.put(tx, "lookup", *keys, at=tx.now + after, how="sooner")
-    elif state is State.SENT:
+    elif state == "sent":
         jobs.put(tx, "remind", *(row.alert_id for row in rows if row.kind == ALERT), how="sooner")
     return rows
 
@@ -425,7 +412,7 @@ def redraw(tx: Transaction, which: sa.ColumnElement[bool], *, clicked: bool = Fa
     by_click = {"clicked": True} if clicked else {}
     changed = sa.update(posts).where(which).values(version=_c.version + 1, **by_click, **values)
     drawn = tx.execute(changed.returning(_c.channel, _c.ts, _c.state)).all()
-    put_paint(tx, {(row.channel, row.ts) for row in drawn if row.state == State.SENT}, clicked=clicked)
+    put_paint(tx, {(row.channel, row.ts) for row in drawn if row.state == "sent"}, clicked=clicked)
     return len(drawn)
 
 
@@ -448,7 +435,7 @@ def drop_some(tx: Transaction, channel: str) -> int:
         stands = sa.exists().where(there.c.channel == state.moved_to, there.c.alert_id == _c.alert_id)
         unsent = sa.select(_c.id).where(_c.channel == channel, ANY_UNSENT)
         moves = unsent.where(sa.or_(_c.alert_id == "", sa.not_(stands))).limit(AT_ONCE)
-        anew = {"state": State.READY, "error": "", "refusals": 0}
+        anew = {"state": "ready", "error": "", "refusals": 0}
         moved = tx.update(posts, _c.id.in_(moves), channel=state.moved_to, **anew)
         jobs.put(tx, "post", state.moved_to)
         if moved == AT_ONCE:
@@ -572,7 +559,7 @@ class Look:
     """Slack does not show it, and asking again soon would not help."""
 
 
-_UNCERTAIN, _DEAD = is_in(State.UNCERTAIN), is_in(State.DEAD)
+_UNCERTAIN, _DEAD = is_in("uncertain"), is_in("dead")
 IS_GIVEN_UP = _c.refusals >= literal(MOST_REFUSALS)
 """Slack refuses this very post, for good. Nothing tries it again but a new start of the bot."""
 
@@ -584,7 +571,7 @@ _FOLLOWS_UNCERTAIN = (
     sa.exists()
     .where(
         _BEFORE.c.channel == _c.channel,
-        _BEFORE.c.state == literal(State.UNCERTAIN.value),
+        _BEFORE.c.state == literal("uncertain"),
         _BEFORE.c.id < _c.id,
         # As an expression, so that no engine reads all that an alert, or none, ever had.
         _BEFORE.c.alert_id + "" == _c.alert_id,
@@ -603,7 +590,7 @@ _URGENT = _waiting(_c.urgency >= INCIDENT, by=_BY_URGENCY)
 _ALERTS = _waiting(_c.kind == literal(ALERT), _c.urgency < INCIDENT, by=_BY_URGENCY, most=BUNDLE)
 # By an expression, for which there is no index: SQLite would take that by urgency, and sort all that waits.
 _REST = _waiting(_c.kind != literal(ALERT), _c.urgency + 0 < INCIDENT, by=(_c.id,))
-_LEFT = sa.select(_c.id).where(_OF_CHANNEL, UNSENT, _c.state == State.SENDING)
+_LEFT = sa.select(_c.id).where(_OF_CHANNEL, UNSENT, _c.state == "sending")
 _THREAD = sa.select(sa.case((_c.thread_ts != "", _c.thread_ts), else_=_c.ts)).where(
     _c.alert_id == sa.bindparam("alert"), _OF_CHANNEL, _c.kind == ALERT
 )
@@ -753,7 +740,7 @@ class Posting(Repository):
 
     async def revive(self) -> int:
         """Have dead letters sent, or looked for, again; returns how many."""
-        stuck = sa.select(_c.id).where(sa.or_(_DEAD, is_in(State.UNSURE)), sa.not_(IS_GIVEN_UP))
+        stuck = sa.select(_c.id).where(sa.or_(_DEAD, is_in("unsure")), sa.not_(IS_GIVEN_UP))
         # Sorted here: for an order by id SQLite would read the whole table.
         ids = sorted(await self.database.read(lambda tx: tx.scalars(stuck).all()))
         return sum([await self.database.write(partial(_revive, ids=some)) for some in portions(ids)])
@@ -934,7 +921,7 @@ class Outbox(Repository):
     @writes
     def release(self, tx: Transaction, job: Job) -> bool:
         """Let go of a portion of a channel's posts whose quiet hours are over; returns whether there were any."""
-        held = (_c.channel == job.key) & (_c.state == State.HELD) & _c.held_until.is_not(None)
+        held = (_c.channel == job.key) & (_c.state == "held") & _c.held_until.is_not(None)
         first = sa.select(_c.id).where(held).order_by(_c.held_until)
         over = first.where(_c.held_until <= tx.now).limit(AT_ONCE)
         released = bool(move(tx, "released", _c.id.in_(over)))
@@ -952,7 +939,7 @@ class Outbox(Repository):
 
 def renew_unsure(tx: Transaction, ids: Collection[int]) -> None:
     """Post again what may be in Slack as the card of a less specific event, and can't be looked up."""
-    unsure = (_c.state == State.UNSURE) & _c.turned
+    unsure = (_c.state == "unsure") & _c.turned
     for row in tx.execute(sa.select(posts).where(_c.id.in_(ids), unsure).with_for_update()).all():
         _replace_card(tx, row)
 
@@ -980,9 +967,9 @@ def _renew(tx: Transaction, row: sa.Row[Any]) -> bool:
 def _replace_card(tx: Transaction, row: sa.Row[Any]) -> None:
     """Plan the card anew, which also says what a note in the thread of the old one would; one of both mentions people."""
     # It stays, for repeats of its event.
-    tx.update(posts, _c.id == row.id, kind=REPLACED, state=State.SENT, turned=False)
+    tx.update(posts, _c.id == row.id, kind=REPLACED, state="sent", turned=False)
     note = (_c.alert_id == row.alert_id) & (_c.channel == row.channel) & (_c.kind == TURNED)
-    tx.delete(posts, note & _c.state.in_([State.READY, State.HELD]))
+    tx.delete(posts, note & _c.state.in_(["ready", "held"]))
     noted = tx.has(note)
     card = PlannedPost(
         dedupe=f"{row.dedupe}:anew",

@@ -32,7 +32,6 @@ from shared.records import (
     PeriodRecords,
     Waits,
 )
-from shared.store import messages
 from shared.store.alerts import CLAIMED_BY, IS_INTERESTED, Alerts, Turns, count_unclaimed, is_unclaimed
 from shared.store.audit import AuditLog, Confirmations, changes_between
 from shared.store.db.engine import Database, Transaction, method, probes, reads, reports
@@ -103,11 +102,11 @@ def backlogs(tx: Transaction) -> defaultdict[str, Backlog]:
     broken = broken_channels(tx)
     for name, channel, kept, error, number, oldest in tx.execute(both):
         backlog = backlogs[name]
-        trouble = broken.get(channel, "") if kept == messages.State.READY else ""
-        state = messages.State.DEAD if trouble else kept
+        trouble = broken.get(channel, "") if kept == "ready" else ""
+        state = "dead" if trouble else kept
         # Deliveries that no router has looked at have no state.
         backlog.counts[state if state in backlog.counts else "waiting"] += number
-        if state == messages.State.DEAD:
+        if state == "dead":
             backlog.refusals[trouble or error] += number
         if state not in {"dead", "unsure", "held"}:  # they wait for something else than a turn
             backlog.oldest_at = min(backlog.oldest_at or oldest, oldest)

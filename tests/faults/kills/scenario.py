@@ -18,7 +18,6 @@ from bot.worker import LEASE_SECONDS
 from sandbox.slack import seed
 from shared.storage.database import parse_url, temporary_engine
 from shared.store.db.schema import deliveries, jobs, posts
-from shared.store.messages import State
 from tests.faults.kills.process import KILLED, Kill, running_bot
 from tests.kit.bot import interested
 from tests.kit.service import Account, open_account
@@ -204,7 +203,7 @@ class Scene:
         """What is not finished in the database."""
         unfinished = {
             "deliveries": (deliveries, deliveries.c.pending),
-            "posts": (posts, posts.c.state != State.SENT),
+            "posts": (posts, posts.c.state != "sent"),
             "timed pauses": (jobs, jobs.c.kind == "resume"),
         }
         # Reading alone, it locks out no writer.
