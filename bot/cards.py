@@ -51,7 +51,7 @@ from shared.domain.health import Thresholds, verdict
 from shared.domain.paused_domains import advice, pause_reason
 from shared.domain.reply_states import ACK, AFTER, State
 from shared.domain.wall_clock import moment
-from shared.domain_health.report import CheckReport, Code, DomainChange, DomainReport, Value, decode
+from shared.domain_health.report import CheckReport, DomainChange, DomainReport, decode
 from shared.frozen import frozen
 from shared.records import AuditEntry
 from shared.settings import Settings
@@ -436,7 +436,7 @@ def _sending(name: str, *, is_well: bool, is_broken: bool) -> tuple[str, Tone]:
 
 def _causes(problems: Sequence[CheckReport]) -> Sequence[CheckReport]:
     """The problems; for a domain that is gone only that: the others follow from it."""
-    gone = [check for check in problems if check.code is Code.NO_DOMAIN]
+    gone = [check for check in problems if check.code == "no-domain"]
     return gone[:1] or problems
 
 
@@ -547,7 +547,7 @@ def dns_card(alert: Alert) -> Card:
     told = decode(DnsEvent, alert.event.raw)
     changes, problems = told.changes if told else (), standing.problems
     if standing.dns is None:
-        problems = _causes([change.after for change in changes if change.after.value is Value.PROBLEM])
+        problems = _causes([change.after for change in changes if change.after.value == "problem"])
     title, tone, text = f"DNS of {domain} changed", Tone.INFO, "\n".join(map(change_of, changes))
     seen = problems or [change.after for change in changes]
     if alert.recovered_at is not None:
@@ -580,7 +580,7 @@ def dns_update(
     if not report.problems:
         title, text = f"DNS of {clip(domain)} is good again", f"After {show_span(after)}."
         return Card(title, tone=Tone.GOOD, text=(text,))
-    is_worse = any(change.after.value is Value.PROBLEM for change in changes)
+    is_worse = any(change.after.value == "problem" for change in changes)
     still = ", ".join(check.check.upper() for check in report.problems)
     return Card(
         f"DNS of {clip(domain)} changed",

@@ -35,7 +35,7 @@ from shared.domain.card import Tone
 from shared.domain.dns_facts import dns_fact, in_dns, problems_of
 from shared.domain.wall_clock import DAY, moment
 from shared.domain_health.lookup import Lookup, Pace, resolvers_of, system_resolvers
-from shared.domain_health.report import CheckReport, DomainReport, Followed, Value, encode
+from shared.domain_health.report import CheckReport, DomainReport, Followed, encode
 from shared.guardrails.rule import subject_key
 from shared.records import RecordsUnavailable
 from shared.store.alerts import NAME_LETTERS
@@ -227,7 +227,7 @@ class DomainChecks:
         report, changes = followed.report, followed.changes
         since = min((one.before.since for one in changes if one.before.since), default=moment(now))
         card = dns_update(due.domain, changes, report, after=moment(now) - since)
-        is_broken = any(one.after.value is Value.PROBLEM for one in changes)
+        is_broken = any(one.after.value == "problem" for one in changes)
         event = DnsEvent(domain=due.domain, at=now, broken=is_broken, changes=changes)
         return News(
             body=encode(event).encode(),
@@ -245,4 +245,4 @@ class DomainChecks:
 
 
 def _may_end_soon(one: CheckReport, now: datetime) -> bool:
-    return one.value is not Value.GOOD and one.certain is not None and now - (one.since or now) < NEW_FOR
+    return one.value != "good" and one.certain is not None and now - (one.since or now) < NEW_FOR

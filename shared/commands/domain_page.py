@@ -26,7 +26,7 @@ from shared.domain.evidence import totals
 from shared.domain.health import DomainHealth, roll_up, show_counts, worst
 from shared.domain.paused_domains import advice as advice_when_paused
 from shared.domain_health.lookup import Lookup, resolvers_of, system_resolvers
-from shared.domain_health.report import DomainChange, DomainReport, Value
+from shared.domain_health.report import DomainChange, DomainReport
 from shared.frozen import frozen
 from shared.records import DomainPast, DomainPause
 from shared.text.formats import clip, show_number, show_rate, show_some, show_span
@@ -251,7 +251,7 @@ def _happened(page: Page) -> Sequence[tuple[datetime, str, str, Tone]]:
     happened = []
     for change in page.changes:
         tone = Tone.GOOD if change.recovered else Tone.INFO
-        tone = Tone.BAD if change.after.value is Value.PROBLEM else tone
+        tone = Tone.BAD if change.after.value == "problem" else tone
         happened.append((change.at, change_of(change), "dns", tone))
     for pause in page.month.pauses:
         happened.append((pause.at, f"Paused by the service{_reason(pause)}", "paused", Tone.BAD))

@@ -11,57 +11,57 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
 from shared.domain.card import Fact, Tone
-from shared.domain_health.report import Check, CheckReport, Code, DomainChange, DomainReport, Value, encode
+from shared.domain_health.report import CheckReport, Code, DomainChange, DomainReport, Value, encode
 from shared.text.formats import show_number, show_some, show_span, show_time
 
 OLD = timedelta(days=1)
 """A reading tells nothing about now after this long: the bot checks every few hours."""
-_TONES: Mapping[Value, Tone] = {Value.GOOD: Tone.GOOD, Value.PROBLEM: Tone.BAD, Value.UNKNOWN: Tone.UNKNOWN}
+_TONES: Mapping[Value, Tone] = {"good": Tone.GOOD, "problem": Tone.BAD, "unknown": Tone.UNKNOWN}
 _STATES: Mapping[Code, str] = {
-    Code.FINE: "good",
-    Code.NOT_CHECKED: "not checked yet",
-    Code.TIMEOUT: "unknown: the resolver didn't answer",
-    Code.SERVER_FAILURE: "unknown: the resolver couldn't read the zone (SERVFAIL)",
-    Code.REFUSED: "unknown: the request was refused",
-    Code.ODD_ANSWER: "unknown: the answer makes no sense",
-    Code.TOO_LARGE: "unknown: the answer is too large",
-    Code.DISAGREEMENT: "unknown: two resolvers disagree",
-    Code.NO_KEY_FOUND: "unknown: no key under the selectors that were tried",
-    Code.NO_DOMAIN: "the domain doesn't exist in DNS",
-    Code.MISSING: "no record",
-    Code.SEVERAL: "{count} records, and only one is allowed",
-    Code.SYNTAX: "the record is invalid{in_brackets}",
-    Code.NULL_MX: "the record says that the domain takes no mail",
-    Code.TOO_MANY_LOOKUPS: "the record needs more than 10 look-ups{in_brackets}",
-    Code.TOO_MANY_VOIDS: "more than 2 of the record's look-ups find nothing{in_brackets}",
-    Code.LOOP: "the record includes itself{in_brackets}",
-    Code.BROKEN_INCLUDE: "{about} has no valid SPF record, which breaks this one",
-    Code.ALLOWS_ALL: "the record allows every server to send (+all)",
-    Code.KEY_GONE: "the key of {about} is gone",
-    Code.KEY_INVALID: "the key of {about} is invalid",
-    Code.KEY_REVOKED: "the key of {about} is revoked",
-    Code.KEY_WEAK: "the key of {about} is too weak",
+    "fine": "good",
+    "not-checked": "not checked yet",
+    "timeout": "unknown: the resolver didn't answer",
+    "server-failure": "unknown: the resolver couldn't read the zone (SERVFAIL)",
+    "refused": "unknown: the request was refused",
+    "odd-answer": "unknown: the answer makes no sense",
+    "too-large": "unknown: the answer is too large",
+    "disagreement": "unknown: two resolvers disagree",
+    "no-key-found": "unknown: no key under the selectors that were tried",
+    "no-domain": "the domain doesn't exist in DNS",
+    "missing": "no record",
+    "several": "{count} records, and only one is allowed",
+    "syntax": "the record is invalid{in_brackets}",
+    "null-mx": "the record says that the domain takes no mail",
+    "too-many-lookups": "the record needs more than 10 look-ups{in_brackets}",
+    "too-many-voids": "more than 2 of the record's look-ups find nothing{in_brackets}",
+    "loop": "the record includes itself{in_brackets}",
+    "broken-include": "{about} has no valid SPF record, which breaks this one",
+    "allows-all": "the record allows every server to send (+all)",
+    "key-gone": "the key of {about} is gone",
+    "key-invalid": "the key of {about} is invalid",
+    "key-revoked": "the key of {about} is revoked",
+    "key-weak": "the key of {about} is too weak",
 }
 _FEWER_LOOKUPS = "Remove includes that you no longer need from the {record}, or name addresses instead"
 _NEW_KEY = "Create a new key of 2,048 bits with your provider, and publish it as the {record}"
 _LESS = "Remove or correct {about} in the {record}"
 _ADVICE: Mapping[Code, str] = {
-    Code.NO_DOMAIN: "Ask your registrar whether {place} has expired or lost its name servers",
-    Code.MISSING: "Add the {record}",
-    Code.SEVERAL: "Merge them into one {record}",
-    Code.TOO_MANY_LOOKUPS: _FEWER_LOOKUPS,
-    Code.TOO_MANY_VOIDS: _FEWER_LOOKUPS,
-    Code.LOOP: _LESS,
-    Code.BROKEN_INCLUDE: _LESS,
-    Code.KEY_GONE: "Restore the {record}",
-    Code.KEY_INVALID: _NEW_KEY,
-    Code.KEY_REVOKED: _NEW_KEY,
-    Code.KEY_WEAK: _NEW_KEY,
+    "no-domain": "Ask your registrar whether {place} has expired or lost its name servers",
+    "missing": "Add the {record}",
+    "several": "Merge them into one {record}",
+    "too-many-lookups": _FEWER_LOOKUPS,
+    "too-many-voids": _FEWER_LOOKUPS,
+    "loop": _LESS,
+    "broken-include": _LESS,
+    "key-gone": "Restore the {record}",
+    "key-invalid": _NEW_KEY,
+    "key-revoked": _NEW_KEY,
+    "key-weak": _NEW_KEY,
 }
 
 
 def _words(template: str, check: CheckReport) -> str:
-    kind = "MX" if check.check is Check.MX else "TXT"
+    kind = "MX" if check.check == "mx" else "TXT"
     return template.format(
         record=f"{kind} record at {check.place}",
         place=check.place,
@@ -78,10 +78,10 @@ def headline(check: CheckReport) -> str:
 
 def advice_of(check: CheckReport) -> str:
     """The advice about a problem, with the whole record where it can be known; empty where there is nothing to do."""
-    if check.value is not Value.PROBLEM or not check.place:
+    if check.value != "problem" or not check.place:
         return ""
     # A record that was there before is put back as it was.
-    code = Code.KEY_GONE if check.code is Code.MISSING and check.last_good else check.code
+    code = "key-gone" if check.code == "missing" and check.last_good else check.code
     text = _words(_ADVICE.get(code, "Correct the {record}{in_brackets}"), check)
     return f"{text}: {check.publish}" if check.publish else f"{text}."
 
@@ -91,7 +91,7 @@ def change_of(change: DomainChange) -> str:
     name = change.check.upper()
     if change.recovered:
         return f"{name}: good again"
-    return f"{name}: the record changed" if change.after.value is Value.GOOD else headline(change.after)
+    return f"{name}: the record changed" if change.after.value == "good" else headline(change.after)
 
 
 def _is_old(check: CheckReport, now: datetime) -> bool:
@@ -112,10 +112,10 @@ def dns_fact(report: DomainReport | None, *, now: datetime, zone: tzinfo = UTC) 
     # An old reading proves nothing: neither good nor a problem is claimed of it.
     if now - report.checked_at > OLD:
         return Fact("DNS", f"unknown: last checked {age} ago", tone=Tone.UNKNOWN)
-    if report.value is Value.GOOD:
+    if report.value == "good":
         return Fact("DNS", f"good, checked {age} ago", tone=Tone.GOOD)
     problems = problems_of(report, now=now)
-    checks = problems or [one for one in report.needed if one.value is not Value.GOOD]
+    checks = problems or [one for one in report.needed if one.value != "good"]
     texts = [check_text(one, now=now, zone=zone) for one in checks]
     return Fact("DNS", "; ".join(texts), tone=Tone.BAD if problems else Tone.UNKNOWN)
 
@@ -132,14 +132,14 @@ def _check_fact(check: CheckReport, *, now: datetime, zone: tzinfo) -> Fact:
     if _is_old(check, now):
         age = f": last checked {show_span(now - check.checked_at)} ago" if check.checked_at else ""
         return Fact(name, f"unknown{age}", tone=Tone.UNKNOWN)
-    if check.value is Value.PROBLEM and check.since:
+    if check.value == "problem" and check.since:
         # What was so at the first check began before.
         begin = "since" if check.last_good else "at least since"
         text += f", {begin} {show_time(check.since, now=now, zone=zone)}"
-    if check.value is Value.PROBLEM and not check.confirmed:
+    if check.value == "problem" and not check.confirmed:
         # One resolver may lie or lag: what it alone says is shown, but colours nothing red.
         text, tone = f"{text} (one resolver says so, not yet confirmed)", Tone.WARN
-    if check.value is Value.UNKNOWN and check.last_good:
+    if check.value == "unknown" and check.last_good:
         text += f"; last good {show_span(now - check.last_good.at)} ago"
     return Fact(name, text, tone=tone)
 
@@ -194,7 +194,7 @@ def as_data(report: DomainReport | None, *, now: datetime) -> dict[str, Any]:
     values = {Tone.GOOD: "good", Tone.BAD: "problem"}
     for check, told in zip(report.checks if report else (), data["checks"], strict=True):
         told["advice"] = advice_of(check) or None
-        if check.value is Value.UNKNOWN or _is_old(check, now):
+        if check.value == "unknown" or _is_old(check, now):
             told["value"] = None
     value, at = values.get(dns_fact(report, now=now).tone), report and report.checked_at
     return {"value": value, "checked_at": at and at.isoformat(), "checks": data["checks"]}

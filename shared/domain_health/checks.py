@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from publicsuffixlist import PublicSuffixList
 
-from shared.domain_health.report import Check, CheckReport, Code, Value
+from shared.domain_health.report import CHECKS, Check, CheckReport, Code
 from shared.frozen import frozen
 from shared.text.sanitize import visible
 
@@ -62,15 +62,15 @@ async def judge(
     *,
     selectors: Sequence[str] = (),
     keys: Collection[str] = (),
-    only: Collection[Check] = tuple(Check),
+    only: Collection[Check] = CHECKS,
 ) -> tuple[CheckReport, ...]:
     """Make the checks; `keys` are the selectors whose DKIM key was good before: one that is gone is a problem."""
     dkim = partial(_check_dkim, selectors=[*selectors, *SELECTORS], expected=sorted(keys))
     ways: Mapping[Check, Callable[[str, Ask], Awaitable[Found]]] = {
-        Check.MX: _check_mx,
-        Check.SPF: _check_spf,
-        Check.DMARC: _check_dmarc,
-        Check.DKIM: dkim,
+        "mx": _check_mx,
+        "spf": _check_spf,
+        "dmarc": _check_dmarc,
+        "dkim": dkim,
     }
     checks = []
     for check, way in ways.items():
@@ -92,8 +92,8 @@ def _shown(text: str) -> str:
 
 def _good(records: Sequence[str], **more: Any) -> Found:
     return {
-        "value": Value.GOOD,
-        "code": Code.FINE,
+        "value": "good",
+        "code": "fine",
         "records": tuple(map(_shown, records[:MOST_RECORDS])),
         "is_whole": len(records) <= MOST_RECORDS and all(len(text) <= LONGEST_RECORD for text in records),
         "count": len(records),
@@ -115,7 +115,7 @@ def _problem(
     is_safe = len(publish) <= LONGEST_RECORD and publish.isascii() and publish.isprintable()
     return _good(
         records,
-        value=Value.PROBLEM,
+        value="problem",
         code=code,
         place=place,
         publish=publish if is_safe else "",
@@ -127,12 +127,12 @@ def _problem(
 async def _check_mx(domain: str, ask: Ask) -> Found:
     answer = await ask(domain, "MX")
     if answer.is_gone:
-        return _problem(Code.NO_DOMAIN, domain)
+        return _problem("no-domain", domain)
     records = sorted(answer.texts)
     if not records:
-        return _problem(Code.MISSING, domain)
+        return _problem("missing", domain)
     if not any(map(_host, records)):  # RFC 7505
-        return _problem(Code.NULL_MX, domain, records)
+        return _problem("null-mx", domain, records)
     return _good(records)
 
 
@@ -188,12 +188,12 @@ class Term(NamedTuple):
 async def _check_spf(domain: str, ask: Ask) -> Found:
     answer = await ask(domain, "TXT")
     if answer.is_gone:
-        return _problem(Code.NO_DOMAIN, domain)
+        return _problem("no-domain", domain)
     records = [*filter(_VERSION.match, answer.texts)]
     if not records:
-        return _problem(Code.MISSING, domain, publish=await _usual_spf(domain, ask))
+        return _problem("missing", domain, publish=await _usual_spf(domain, ask))
     if len(records) > 1:
-        return _problem(Code.SEVERAL, domain, records, publish=_merged(records))
+        return _problem("several", domain, records, publish=_merged(records))
     (record,) = records
     receiver = _Receiver(ask)
     try:
@@ -202,7 +202,7 @@ async def _check_spf(domain: str, ask: Ask) -> Found:
         return _problem(problem.code, domain, records, about=problem.about)
     if receiver.final == "+":
         better = re.sub(r"\+?all\b", "~all", record, flags=re.IGNORECASE)
-        return _problem(Code.ALLOWS_ALL, domain, records, publish=better, about="+all")
+        return _problem("allows-all", domain, records, publish=better, about="+all")
     return _good(records)
 
 
@@ -232,11 +232,11 @@ def _merged(records: Sequence[str]) -> str:
 def parse(record: str) -> list[Term]:
     """The terms of a record up to `all`, behind which nothing counts, and `redirect`. Raises `SpfProblem`."""
     if len(record) > LONGEST:
-        raise SpfProblem(Code.SYNTAX)
+        raise SpfProblem("syntax")
     terms = [_term(text) for text in record.split(" ")[1:] if text]
     names = [term.name for term in terms]
     if names.count(_REDIRECT) > 1:
-        raise SpfProblem(Code.SYNTAX, _REDIRECT)
+        raise SpfProblem("syntax", _REDIRECT)
     if _ALL in names:  # it also makes a redirect of no effect, wherever that stands (6.1)
         return [term for term in terms[: names.index(_ALL) + 1] if term.name != _REDIRECT]
     # A redirect is followed when no mechanism matches, wherever it stands.
@@ -254,7 +254,7 @@ def _term(text: str) -> Term:
                 return Term(name, mechanism[1] or "+", domain, text)
         elif modifier and (modifier[2] or modifier[1].lower() != _REDIRECT):
             return Term(modifier[1].lower(), "", modifier[2].lower(), text)
-    raise SpfProblem(Code.SYNTAX, text)
+    raise SpfProblem("syntax", text)
 
 
 def _is_network(value: str, *, version: int) -> bool:
@@ -288,7 +288,7 @@ class _Receiver:
                 continue
             self._lookups += 1
             if self._lookups > MOST_LOOKUPS:
-                raise SpfProblem(Code.TOO_MANY_LOOKUPS, domain if len(self._chain) > 1 else "")
+                raise SpfProblem("too-many-lookups", domain if len(self._chain) > 1 else "")
             if "%" in term.domain:  # the name depends on the mail
                 continue
             if term.name in {"include", _REDIRECT}:
@@ -303,21 +303,21 @@ class _Receiver:
             records = (await self._ask(name, "AAAA")).records
         self._voids += not records
         if self._voids > MOST_VOIDS:
-            raise SpfProblem(Code.TOO_MANY_VOIDS, term.text)
+            raise SpfProblem("too-many-voids", term.text)
 
     async def _enter(self, term: Term, name: str) -> None:
         """Follow the record of another domain, which must have exactly one (sections 5.2 and 6.1)."""
         if name in self._chain:
-            raise SpfProblem(Code.LOOP, name)
+            raise SpfProblem("loop", name)
         records = [*filter(_VERSION.match, (await self._ask(name, "TXT")).texts)]
         if len(records) != 1:  # as fatal as one look-up in vain too many, and more to the point
-            raise SpfProblem(Code.BROKEN_INCLUDE, name)
+            raise SpfProblem("broken-include", name)
         final = self.final
         try:
             await self.follow(records[0], name)
         except SpfProblem as problem:
-            if problem.code is Code.SYNTAX:
-                raise SpfProblem(Code.BROKEN_INCLUDE, name) from None
+            if problem.code == "syntax":
+                raise SpfProblem("broken-include", name) from None
             raise
         if term.name != _REDIRECT:  # the `all` of an include decides nothing here
             self.final = final
@@ -364,11 +364,11 @@ async def _check_dmarc(domain: str, ask: Ask) -> Found:
         if len(policies) > 1:
             # The strictest is kept: a laxer one would be a change of policy that nobody asked for.
             best = max(policies, key=lambda text: STRICTER.index(policies[text]))
-            return _problem(Code.SEVERAL, place, texts, publish=best, about=about)
+            return _problem("several", place, texts, publish=best, about=about)
         if not policies:
-            return _problem(Code.SYNTAX, place, texts, publish=_LAX, about=about)
+            return _problem("syntax", place, texts, publish=_LAX, about=about)
         return _good([*policies], about=about)
-    return _problem(Code.MISSING, f"_dmarc.{organizational(domain)}", publish=_LAX)
+    return _problem("missing", f"_dmarc.{organizational(domain)}", publish=_LAX)
 
 
 def _policy(record: str) -> str:
@@ -428,13 +428,13 @@ SELECTORS = (
 )
 FEWEST_BITS = 1024
 """Bits of an RSA key; receivers must not accept shorter ones (RFC 8301, 3.2)."""
-_BETTER = (Code.KEY_INVALID, Code.KEY_REVOKED, Code.KEY_WEAK, Code.FINE)
+_BETTER = ("key-invalid", "key-revoked", "key-weak", "fine")
 """The codes of a key, the worst first."""
 
 
 async def _check_dkim(domain: str, ask: Ask, selectors: Sequence[str], expected: Sequence[str]) -> Found:
     keys: dict[str, tuple[Code, str]] = {}
-    failure = Code.NO_KEY_FOUND
+    failure: Code = "no-key-found"
     for selector in dict.fromkeys([*expected, *selectors]):
         try:
             texts = (await ask(_key_name(selector, domain), "TXT")).texts
@@ -447,13 +447,13 @@ async def _check_dkim(domain: str, ask: Ask, selectors: Sequence[str], expected:
         read = [(code, text) for text in texts if (code := read_key(text))]
         if read:
             keys[selector] = max(read, key=lambda key: _BETTER.index(key[0]))
-    good = tuple(selector for selector, (code, _) in keys.items() if code is Code.FINE)
+    good = tuple(selector for selector, (code, _) in keys.items() if code == "fine")
     records = [f"{selector}: {text}" for selector, (_, text) in keys.items()]
     # A bad key beside a good one is a problem if it was good before: some sender signs with it.
     lost = [selector for selector in expected if selector not in keys]
     bad = [selector for selector in keys if selector not in good and (selector in expected or not good)]
     if lost or bad:
-        wrong, code = (lost[0], Code.KEY_GONE) if lost else (bad[0], keys[bad[0]][0])
+        wrong, code = (lost[0], "key-gone") if lost else (bad[0], keys[bad[0]][0])
         about = ", ".join(lost) or wrong
         return _problem(code, _key_name(wrong, domain), records, about=about, keys=good)
     if not good:
@@ -476,17 +476,17 @@ def read_key(record: str) -> Code | None:
         return None
     value, kind = "".join(tags["p"].split()), tags.get("k", "rsa").lower()
     if not value:
-        return Code.KEY_REVOKED
+        return "key-revoked"
     try:
         data = base64.b64decode(value, validate=True)
         # A SubjectPublicKeyInfo, or a bare RSAPublicKey, which some publish.
         key = load_der_public_key(data) if kind == "rsa" else None
     except (binascii.Error, ValueError, UnsupportedAlgorithm):  # also of fewer than 512 bits
-        return Code.KEY_INVALID
+        return "key-invalid"
     is_rsa = isinstance(key, RSAPublicKey)
     if (kind == "rsa" and not is_rsa) or (kind == "ed25519" and len(data) != 32):
-        return Code.KEY_INVALID
+        return "key-invalid"
     hashes = [name.strip().lower() for name in tags.get("h", "sha256").split(":")]
     is_short = isinstance(key, RSAPublicKey) and key.key_size < FEWEST_BITS
     # SHA-1 alone is as weak (RFC 8301, 3.1).
-    return Code.KEY_WEAK if is_short or "sha256" not in hashes else Code.FINE
+    return "key-weak" if is_short or "sha256" not in hashes else "fine"

@@ -6,7 +6,7 @@ A question has nothing in it but the domain's name, what its own records name, a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 import dns.asyncquery
@@ -18,6 +18,7 @@ import dns.resolver
 
 from shared.domain_health.checks import Answer, Failed, judge, organizational, read_key
 from shared.domain_health.report import (
+    CHECKS,
     Check,
     CheckReport,
     Code,
@@ -46,7 +47,7 @@ LONGEST_TEXT = 65_536
 EDNS_BYTES = 1232
 """This size arrives in one piece everywhere: https://www.dnsflagday.net/2020/ ."""
 
-_FAILURES = {dns.rcode.SERVFAIL: Code.SERVER_FAILURE, dns.rcode.REFUSED: Code.REFUSED}
+_FAILURES: Mapping[int, Code] = {dns.rcode.SERVFAIL: "server-failure", dns.rcode.REFUSED: "refused"}
 
 
 class Pace:
@@ -68,13 +69,13 @@ def read_answer(response: dns.message.Message) -> Answer | Code:
     if code not in {dns.rcode.NOERROR, dns.rcode.NXDOMAIN} or not isinstance(
         response, dns.message.QueryMessage
     ):
-        return _FAILURES.get(code, Code.ODD_ANSWER)
+        return _FAILURES.get(code, "odd-answer")
     found = response.resolve_chaining().answer  # of CNAMEs, 16 at most
     if code == dns.rcode.NXDOMAIN or found is None:
         return Answer(is_gone=code == dns.rcode.NXDOMAIN)
     texts = [_text(one) for one in found] if len(found) <= MOST_RECORDS else []
     if not texts or sum(map(len, texts)) > LONGEST_TEXT:
-        return Code.TOO_LARGE
+        return "too-large"
     return Answer(records=tuple(sorted(texts)))
 
 
@@ -118,7 +119,7 @@ class Lookup:
 
     async def look(self, domain: str, before: DomainReport | None, now: datetime) -> Followed:
         """Check a domain, and put what is found in its history."""
-        found: Sequence[CheckReport] = [CheckReport(check=one) for one in Check]
+        found: Sequence[CheckReport] = [CheckReport(check=one) for one in CHECKS]
         keys = keys_to_expect(before, now)
         # The list of suffixes and the reader of keys take a moment to load the first time.
         await asyncio.to_thread(organizational, domain)
@@ -129,7 +130,7 @@ class Lookup:
             return await judge(domain, visit.ask, selectors=self._selectors, keys=keys, only=only)
 
         if self._resolvers:
-            found = await look_with(0, tuple(Check))
+            found = await look_with(0, CHECKS)
         # One answer isn't a fact: what is wrong, or new, must be seen by another resolver as well.
         if self.confirms and (doubted := to_confirm(before, found)):
             found = confirm(found, await look_with(1, doubted))
@@ -152,24 +153,24 @@ class _Visit:
         if question not in self._answers:
             self._answers[question] = await self._answer(*question)
         answer = self._answers[question]
-        if isinstance(answer, Code):
+        if isinstance(answer, str):
             raise Failed(answer)
         return answer
 
     async def _answer(self, name: str, kind: str) -> Answer | Code:
         if len(self._answers) >= MOST_QUESTIONS:
-            return Code.TOO_LARGE
+            return "too-large"
         if self._timeouts >= MOST_TIMEOUTS or asyncio.get_running_loop().time() > self._ends_at:
-            return Code.TIMEOUT
+            return "timeout"
         try:
             query = dns.message.make_query(name, kind, use_edns=0, payload=EDNS_BYTES, want_dnssec=False)
         except (dns.exception.DNSException, UnicodeError):  # nobody has a name that fits in no query
             return Answer(is_gone=True)
-        answer: Answer | Code = Code.TIMEOUT
+        answer: Answer | Code = "timeout"
         for _ in range(TRIES):
             await self._pace.turn()
             answer = await self._exchange(query)
-            if answer is not Code.TIMEOUT:
+            if answer != "timeout":
                 return answer
         self._timeouts += 1
         return answer
@@ -178,9 +179,9 @@ class _Visit:
         try:
             return read_answer(await self._send(query))
         except (dns.exception.Timeout, OSError):  # late, not there, or the connection was closed
-            return Code.TIMEOUT
+            return "timeout"
         except (dns.exception.DNSException, EOFError, ValueError):
-            return Code.ODD_ANSWER
+            return "odd-answer"
 
     async def _send(self, query: dns.message.Message) -> dns.message.Message:
         """Ask by UDP, passing over packets with another id, sender or question; ask for a truncated answer by TCP."""

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -19,58 +18,39 @@ from shared.frozen import frozen
 T = TypeVar("T")
 
 
-class Value(StrEnum):
-    """The value of a check: a reading that failed is unknown, never a problem and never good."""
-
-    GOOD = "good"
-    PROBLEM = "problem"
-    UNKNOWN = "unknown"
-
-
-class Check(StrEnum):
-    """The checks, in the order in which they are shown."""
-
-    MX = "mx"
-    SPF = "spf"
-    DMARC = "dmarc"
-    DKIM = "dkim"
-
-
-class Code(StrEnum):
-    """The reason for the value of a check."""
-
-    FINE = "fine"
+Value = Literal["good", "problem", "unknown"]
+"""The value of a check: a reading that failed is unknown, never a problem and never good."""
+Check = Literal["mx", "spf", "dmarc", "dkim"]
+CHECKS: tuple[Check, ...] = get_args(Check)
+"""The checks, in the order in which they are shown."""
+Code = Literal[
+    "fine",
     # unknown
-    NOT_CHECKED = "not-checked"
-    TIMEOUT = "timeout"
-    SERVER_FAILURE = "server-failure"
-    REFUSED = "refused"
-    ODD_ANSWER = "odd-answer"
-    TOO_LARGE = "too-large"
-    DISAGREEMENT = "disagreement"
-    """One resolver shows a problem, another doesn't."""
-    NO_KEY_FOUND = "no-key-found"
-    """None of the selectors that were tried has a DKIM key; the domain may use another one."""
+    "not-checked",
+    "timeout",
+    "server-failure",
+    "refused",
+    "odd-answer",
+    "too-large",
+    "disagreement",  # one resolver shows a problem, another doesn't
+    "no-key-found",  # none of the selectors that were tried has a DKIM key; the domain may use another one
     # problems
-    NO_DOMAIN = "no-domain"
-    """The name doesn't exist in DNS at all."""
-    MISSING = "missing"
-    SEVERAL = "several"
-    SYNTAX = "syntax"
-    NULL_MX = "null-mx"
-    """The domain says that it takes no mail (RFC 7505)."""
-    TOO_MANY_LOOKUPS = "too-many-lookups"
-    TOO_MANY_VOIDS = "too-many-voids"
-    LOOP = "loop"
-    BROKEN_INCLUDE = "broken-include"
-    """A domain that the SPF record includes has no SPF record, or more than one."""
-    ALLOWS_ALL = "allows-all"
-    """`+all`: every server may send in its name."""
-    KEY_GONE = "key-gone"
-    """A DKIM key that was there before."""
-    KEY_INVALID = "key-invalid"
-    KEY_REVOKED = "key-revoked"
-    KEY_WEAK = "key-weak"
+    "no-domain",  # the name doesn't exist in DNS at all
+    "missing",
+    "several",
+    "syntax",
+    "null-mx",  # the domain says that it takes no mail (RFC 7505)
+    "too-many-lookups",
+    "too-many-voids",
+    "loop",
+    "broken-include",  # a domain that the SPF record includes has no SPF record, or more than one
+    "allows-all",  # `+all`: every server may send in its name
+    "key-gone",  # a DKIM key that was there before
+    "key-invalid",
+    "key-revoked",
+    "key-weak",
+]
+"""The reason for the value of a check."""
 
 
 @frozen
@@ -89,8 +69,8 @@ class CheckReport:
     """One check of a domain."""
 
     check: Check
-    value: Value = Value.UNKNOWN
-    code: Code = Code.NOT_CHECKED
+    value: Value = "unknown"
+    code: Code = "not-checked"
     about: str = ""
     """The subject of the code, where that is not the domain: an include, selectors."""
     count: int | None = None
@@ -118,7 +98,7 @@ class CheckReport:
     @property
     def certain(self) -> CheckReport | None:
         """This, or how it was last certain; None: it never was."""
-        is_certain = self.value is Value.GOOD or (self.value is Value.PROBLEM and self.confirmed)
+        is_certain = self.value == "good" or (self.value == "problem" and self.confirmed)
         return self if is_certain else self.settled
 
 
@@ -131,24 +111,24 @@ class DomainReport:
 
     def of(self, check: Check) -> CheckReport:
         """A check; one that wasn't made is unknown."""
-        return next((one for one in self.checks if one.check is check), CheckReport(check=check))
+        return next((one for one in self.checks if one.check == check), CheckReport(check=check))
 
     @property
     def problems(self) -> Sequence[CheckReport]:
         """The problems that two resolvers confirm."""
-        return [check for check in self.checks if check.value is Value.PROBLEM and check.confirmed]
+        return [check for check in self.checks if check.value == "problem" and check.confirmed]
 
     @property
     def needed(self) -> Sequence[CheckReport]:
         """The checks of what all mail depends on; a DKIM key may have a selector that nobody here knows."""
-        return [self.of(check) for check in (Check.MX, Check.SPF, Check.DMARC)]
+        return [self.of(check) for check in ("mx", "spf", "dmarc")]
 
     @property
     def value(self) -> Value:
         """The value of the whole: a confirmed problem, else good only where all that mail depends on was read."""
         if self.problems:
-            return Value.PROBLEM
-        return Value.GOOD if all(one.value is Value.GOOD for one in self.needed) else Value.UNKNOWN
+            return "problem"
+        return "good" if all(one.value == "good" for one in self.needed) else "unknown"
 
     @property
     def checked_at(self) -> datetime | None:
@@ -167,7 +147,7 @@ class DomainChange:
 
     @property
     def recovered(self) -> bool:
-        return self.before.value is Value.PROBLEM and self.after.value is Value.GOOD
+        return self.before.value == "problem" and self.after.value == "good"
 
 
 _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
@@ -204,11 +184,11 @@ class Followed:
 
 def keys_to_expect(before: DomainReport | None, now: datetime) -> Collection[str]:
     """The selectors whose DKIM key should still be there."""
-    last = before.of(Check.DKIM) if before else None
+    last = before.of("dkim") if before else None
     if last is None or last.last_good is None:
         return ()
     waited = last.since is not None and now - last.since >= ACCEPTED_AFTER
-    given_up = last.value is Value.PROBLEM and waited and last.keys
+    given_up = last.value == "problem" and waited and last.keys
     return last.keys if given_up else last.last_good.keys
 
 
@@ -217,8 +197,8 @@ def to_confirm(before: DomainReport | None, found: Sequence[CheckReport]) -> Col
     doubted = set()
     for one in found:
         last = before.of(one.check).certain if before else None
-        is_other = last is not None and last.value is Value.GOOD and last.records != one.records
-        if one.value is Value.PROBLEM or (one.value is Value.GOOD and is_other):
+        is_other = last is not None and last.value == "good" and last.records != one.records
+        if one.value == "problem" or (one.value == "good" and is_other):
             doubted.add(one.check)
     return doubted
 
@@ -230,12 +210,12 @@ def confirm(found: Sequence[CheckReport], second: Sequence[CheckReport]) -> Sequ
 
 
 def _confirm(check: CheckReport, other: CheckReport | None) -> CheckReport:
-    if other is None or other.value is Value.UNKNOWN:
+    if other is None or other.value == "unknown":
         return check
-    agree = check.value is other.value and (check.value is Value.PROBLEM or check.records == other.records)
+    agree = check.value == other.value and (check.value == "problem" or check.records == other.records)
     if agree:
         return replace(check, confirmed=True)
-    return CheckReport(check=check.check, code=Code.DISAGREEMENT, records=check.records)
+    return CheckReport(check=check.check, code="disagreement", records=check.records)
 
 
 def follow(domain: str, before: DomainReport | None, found: Sequence[CheckReport], at: datetime) -> Followed:
@@ -257,10 +237,10 @@ def follow(domain: str, before: DomainReport | None, found: Sequence[CheckReport
 def _with_history(check: CheckReport, last: CheckReport, at: datetime) -> CheckReport:
     settled = last.certain
     state = (check.value, check.code)
-    if check.value is Value.PROBLEM and settled and (settled.value, settled.code) == state:
+    if check.value == "problem" and settled and (settled.value, settled.code) == state:
         check = replace(check, confirmed=True)  # it was, and nothing speaks against it
     last_good = last.last_good
-    if check.value is Value.GOOD:
+    if check.value == "good":
         last_good = LastGood(at=at, records=check.records, keys=check.keys, is_whole=check.is_whole)
     now = replace(
         check,
@@ -276,15 +256,15 @@ def _with_history(check: CheckReport, last: CheckReport, at: datetime) -> CheckR
 
 def _restored(check: CheckReport, last_good: LastGood | None) -> str:
     """The record to publish: one that is gone is best put back as it was, unless only its beginning was kept."""
-    if last_good is None or not last_good.is_whole or check.code not in {Code.MISSING, Code.KEY_GONE}:
+    if last_good is None or not last_good.is_whole or check.code not in {"missing", "key-gone"}:
         return check.publish
-    selector = f"{check.place.partition('.')[0]}: " if check.code is Code.KEY_GONE else ""
+    selector = f"{check.place.partition('.')[0]}: " if check.code == "key-gone" else ""
     lost = [text.removeprefix(selector) for text in last_good.records if text.startswith(selector)]
     return ", ".join(lost)
 
 
 def _is_news(before: CheckReport, now: CheckReport) -> bool:
     """True for a problem, another problem, a recovery, another record. A first look tells only a problem."""
-    if Value.PROBLEM in {before.value, now.value}:
+    if "problem" in {before.value, now.value}:
         return (before.value, before.code) != (now.value, now.code)
-    return before.value is Value.GOOD and before.records != now.records and now.confirmed
+    return before.value == "good" and before.records != now.records and now.confirmed

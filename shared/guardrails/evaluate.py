@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from shared.domain.evidence import chance_of_so_few
 from shared.domain.wall_clock import DAY, moment
-from shared.domain_health.report import Check
+from shared.domain_health.report import CHECKS
 from shared.frozen import frozen
 from shared.guardrails.activity import Activity
 from shared.guardrails.rule import (
@@ -176,7 +176,7 @@ def _health(rule: Rule, activity: Activity, *, start: float, end: float) -> Note
 
 def _broken(activity: Activity, *, at: float) -> Noted:
     for key, checks in activity.broken(at=at).items():
-        yield key, f"DNS is broken: {', '.join(check.upper() for check in Check if check in checks)}"
+        yield key, f"DNS is broken: {', '.join(check.upper() for check in CHECKS if check in checks)}"
 
 
 def _clock(at: float) -> str:

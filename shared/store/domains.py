@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from shared.domain.event_kinds import PAUSED
 from shared.domain.wall_clock import DAY, HOUR
-from shared.domain_health.report import DomainChange, DomainReport, Followed, Value, decode, encode
+from shared.domain_health.report import DomainChange, DomainReport, Followed, decode, encode
 from shared.frozen import frozen
 from shared.store import deliveries, facts, jobs
 from shared.store.alerts import open_card, update_subject
@@ -153,7 +153,7 @@ class Domains(Repository):
         states: list[tuple[float, Mapping[str, Sequence[str]]]] = []
         for change in _changes(tx, mine, since):
             checks = broken.setdefault(change.domain, {})
-            if change.after.value is Value.PROBLEM:
+            if change.after.value == "problem":
                 checks[change.check] = None
             else:
                 checks.pop(change.check, None)

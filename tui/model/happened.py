@@ -142,10 +142,9 @@ def of_period(period: PeriodRecords, *, names: Mapping[str, str]) -> Iterator[Ma
 def of_dns(changes: Iterable[DomainChange]) -> Iterator[Mark]:
     """DNS records that broke, confirmed by two resolvers, and those that are good again."""
     from shared.domain.dns_facts import change_of  # late: no first screen shows DNS
-    from shared.domain_health.report import Value
 
     for change in changes:
-        broke = change.after.value is Value.PROBLEM and change.after.confirmed
+        broke = change.after.value == "problem" and change.after.confirmed
         if broke or change.recovered:
             kind = MarkKind.DNS_BROKEN if broke else MarkKind.DNS_GOOD
             yield Mark(

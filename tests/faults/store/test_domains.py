@@ -6,12 +6,9 @@ import pytest
 
 from shared.domain.wall_clock import DAY, HOUR, moment
 from shared.domain_health.report import (
-    Check,
     CheckReport,
-    Code,
     DomainReport,
     Followed,
-    Value,
 )
 from shared.store import Store
 from shared.store.domains import DueDomain, News
@@ -36,7 +33,7 @@ async def due(store: Store) -> DueDomain:
 
 
 def broken(clock: ManualClock) -> DomainReport:
-    spf = CheckReport(check=Check.SPF, value=Value.PROBLEM, code=Code.SEVERAL, checked_at=moment(clock.now))
+    spf = CheckReport(check="spf", value="problem", code="several", checked_at=moment(clock.now))
     return DomainReport(domain=DOMAIN, checks=(spf,))
 
 

@@ -37,7 +37,6 @@ from shared.domain.card import Button, Card, Typed
 from shared.domain.event_kinds import DNS, PAUSED
 from shared.domain.health import DEFAULT
 from shared.domain_health.report import (
-    Check,
     CheckReport,
     Code,
     DomainChange,
@@ -159,10 +158,10 @@ def guarded(one: AuditEntry) -> Message:
     return cards.change_message(one, paused_card(INCIDENT, ["Fintech"], left=(), failed=(), cut=""))
 
 
-def broken(code: Code = Code.MISSING) -> CheckReport:
+def broken(code: Code = "missing") -> CheckReport:
     return CheckReport(
-        check=Check.DMARC,
-        value=Value.PROBLEM,
+        check="dmarc",
+        value="problem",
         code=code,
         place="_dmarc.mail.example",
         publish="v=DMARC1; p=none",
@@ -194,9 +193,9 @@ def domain(*statuses: str, dns: Any = "good", guardrails: Any = (), **changed: A
 
 def records(**changed: Any) -> Message:
     """The card of broken DNS, and what became of it."""
-    good = CheckReport(check=Check.DMARC, value=Value.GOOD, code=Code.FINE, records=("v=DMARC1; p=none",))
+    good = CheckReport(check="dmarc", value="good", code="fine", records=("v=DMARC1; p=none",))
     change = DomainChange(
-        domain="mail.example", check=Check.DMARC, at=NOON, before=good, after=changed.pop("after", broken())
+        domain="mail.example", check="dmarc", at=NOON, before=good, after=changed.pop("after", broken())
     )
     told = cards.DnsEvent(domain="mail.example", at=NOON.timestamp(), broken=True, changes=[change])
     event = Event(kind=DNS, domain="mail.example", raw=json.loads(encode(told)))
@@ -207,9 +206,9 @@ def records(**changed: Any) -> Message:
 
 def dns_again(value: Value, *problems: CheckReport) -> Message:
     """The message in the thread when the DNS of a domain changes again."""
-    good = CheckReport(check=Check.DMARC, value=Value.GOOD, code=Code.FINE)
-    after = replace(broken(), value=value, code=Code.FINE if value is Value.GOOD else Code.MISSING)
-    change = DomainChange(domain="mail.example", check=Check.DMARC, at=NOON, before=good, after=after)
+    good = CheckReport(check="dmarc", value="good", code="fine")
+    after = replace(broken(), value=value, code="fine" if value == "good" else "missing")
+    change = DomainChange(domain="mail.example", check="dmarc", at=NOON, before=good, after=after)
     report = DomainReport(domain="mail.example", checks=problems)
     again = cards.dns_update("mail.example", [change], report, after=timedelta(hours=2))
     return card_blocks.render_condensed(again)
@@ -258,9 +257,9 @@ OTHERS: dict[str, Callable[[], Message]] = {
     "a domain in a list": lambda: card_blocks.render_condensed(
         listed(cards.card(Alert(id="al_1", event=PAUSE)))
     ),
-    "DNS, changed again": lambda: dns_again(Value.GOOD, broken()),
-    "DNS, broken further": lambda: dns_again(Value.PROBLEM, broken()),
-    "DNS, good after that": lambda: dns_again(Value.GOOD),
+    "DNS, changed again": lambda: dns_again("good", broken()),
+    "DNS, broken further": lambda: dns_again("problem", broken()),
+    "DNS, good after that": lambda: dns_again("good"),
     "until when": lambda: card_blocks.render(
         dispatch.snooze_choices(OnAlert(verb="snooze", alert="al_1"), UTC)
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from shared.domain_health.report import Check, CheckReport, Code, DomainChange, Value
+from shared.domain_health.report import CheckReport, Code, DomainChange, Value
 from shared.records import Actor, AuditEntry, DomainIncident, PeriodRecords, Transition
 from tests.kit.snapshots import NOW, fired
 from tui.model.happened import MarkKind, of_dns, of_incidents, of_period, of_transitions, together
@@ -90,18 +90,18 @@ def test_what_the_bot_recorded_names_its_author_and_is_not_noticed_again() -> No
 
 def test_confirmed_breaks_of_dns_are_marks_and_so_is_their_end() -> None:
     def check(value: Value, *, confirmed: bool = True) -> CheckReport:
-        code = Code.MISSING if value is Value.PROBLEM else Code.FINE
-        return CheckReport(check=Check.DMARC, value=value, code=code, confirmed=confirmed)
+        code: Code = "missing" if value == "problem" else "fine"
+        return CheckReport(check="dmarc", value=value, code=code, confirmed=confirmed)
 
     def dns(before: CheckReport, after: CheckReport, minutes: int) -> DomainChange:
         at = NOW + minutes * MINUTE
-        return DomainChange(domain="useacme.example", check=Check.DMARC, at=at, before=before, after=after)
+        return DomainChange(domain="useacme.example", check="dmarc", at=at, before=before, after=after)
 
-    good, broken, silent = check(Value.GOOD), check(Value.PROBLEM), check(Value.UNKNOWN)
+    good, broken, silent = check("good"), check("problem"), check("unknown")
     found = of_dns(
         (
             dns(good, broken, 1),
-            dns(good, check(Value.PROBLEM, confirmed=False), 2),
+            dns(good, check("problem", confirmed=False), 2),
             dns(good, silent, 3),
             dns(silent, good, 4),
             dns(broken, good, 9),

@@ -101,7 +101,7 @@ def judged(
 
     async def ask(name: str, kind: str) -> Answer:
         answer = (failing or {}).get((name, kind)) or zones.answer(name, kind)
-        if isinstance(answer, Code):
+        if isinstance(answer, str):
             raise Failed(answer)
         return answer
 
