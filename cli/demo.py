@@ -28,7 +28,7 @@ import aiohttp
 from bot.slack.manifest import manifest
 from cli.console.exit_codes import Failed
 from cli.console.interactive import stopping
-from cli.console.resources import open_records, open_replies
+from cli.console.resources import open_replies
 from sandbox.data import read_toml
 from sandbox.slack.seed import ANN
 from shared import settings
@@ -111,7 +111,6 @@ async def _show(installation: Installation, verifier: Verifier) -> None:
     async with _beside(verifier.watch(lambda _text: None), Story(installation, sentences.put_nowait).play()):
         await run_dashboard(
             lambda: settings.load(environ=installation.environ),
-            open_records=open_records,
             open_replies=open_replies,
             environ=installation.environ,
             notice=f"Slack: {installation.announcement['slack_page']}",

@@ -15,14 +15,14 @@ import sqlalchemy as sa
 from bot.slack.web_api import SlackError
 from cli.console import exit_codes
 from cli.console.interactive import confirm
-from cli.console.resources import open_bot_store, open_web_api, record
+from cli.console.resources import open_web_api, record
 from shared.commands.base import Result
 from shared.domain.card import Card, Fact, Tone
 from shared.history.history import metadata as history
 from shared.settings import Settings, load
 from shared.storage.database import temporary_engine
 from shared.storage.redaction import Key, Redaction, clear_free_space, mentions, redact
-from shared.store import Store
+from shared.store import Store, open_store
 from shared.store.db.engine import portions, sole_owner
 from shared.store.db.schema import deliveries, metadata
 from shared.store.deliveries import address
@@ -59,7 +59,7 @@ async def run(options: Namespace) -> Result:
 
 async def _forget(email: str, settings: Settings, options: Namespace) -> Result:
     redaction = Redaction(address(email))
-    async with open_bot_store(settings) as store:
+    async with open_store(settings.database) as store:
         traces = await store.erasure.find(email)
         if not traces and not any(
             await asyncio.to_thread(_in_databases, settings, partial(mentions, redaction=redaction))

@@ -130,7 +130,6 @@ def _settings(options: Namespace) -> Settings:
 
 
 async def _once(options: Namespace) -> int:
-    from cli.console.resources import open_records
     from tui.entrypoints.once import print_once
 
     return await print_once(
@@ -138,19 +137,17 @@ async def _once(options: Namespace) -> int:
         as_json=options.json,
         svg=options.svg,
         incident=parse_duration(options.incident or ""),
-        open_records=open_records,
         workspace=options.workspace,
     )
 
 
 async def _front(options: Namespace) -> int:
     gc.disable()  # nothing loaded at startup is garbage; the dashboard turns collection on when it is up
-    from cli.console.resources import open_records, open_replies
+    from cli.console.resources import open_replies
     from tui.app.run import run_dashboard
 
     return await run_dashboard(
         lambda: _settings(options),
-        open_records=open_records,
         open_replies=open_replies,
         wall=options.wall,
         is_viewer=options.viewer,

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 
 from cli.console.exit_codes import Failed, WrongUsage
 from cli.console.interactive import confirm, stopping
-from cli.console.resources import open_bot_store
 from shared.api.client import OutreachClient
 from shared.api.errors import Uncertain
 from shared.api.models import Subscription
@@ -26,6 +25,7 @@ from shared.domain.event_kinds import NAME_OF, word_of
 from shared.domain.wall_clock import moment
 from shared.records import RecordsUnavailable
 from shared.settings import Need, load
+from shared.store import open_store
 from shared.store.webhooks import SecretCipher, WebhookSubscriptions
 from shared.text.formats import show_number, show_time
 
@@ -46,7 +46,7 @@ async def run(options: Namespace) -> Result:
     settings = load(config=options.config, needs=needs)
     workspace = settings.workspace(options.workspace)
     name = workspace.name
-    async with open_bot_store(settings) as store:
+    async with open_store(settings.database) as store:
         await store.instance.id()  # it has been written: a secret is shown only once
         kept = WebhookSubscriptions(store.database, SecretCipher(settings.secret_keys))
         stored, ends = await kept.list(name), await kept.ends(name)

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from cli.console import exit_codes
 from shared.api.pace import Priority
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from shared.api.models import Sequence
     from shared.domain.reply_queue import ReplyQueue
     from shared.settings import Settings, Workspace
-    from shared.store import Store
-    from shared.store.store import Records
 
 
 async def named_sequence(client: OutreachClient, name: str, *, command: tuple[str, ...]) -> Sequence:
@@ -41,19 +39,6 @@ async def named_sequence(client: OutreachClient, name: str, *, command: tuple[st
     if found.only:
         return found.only
     raise exit_codes.Refused(found.card(lambda chosen: Typed(join(*command, chosen))))
-
-
-class _Unopened:
-    """Records whose every act raises `RecordsUnavailable` with the reason; commands without need never notice."""
-
-    def __init__(self, reason: str) -> None:
-        self._reason = reason
-
-    def __getattr__(self, _name: str) -> _Unopened:
-        return self  # an act, or a part of the records with acts of its own
-
-    async def __call__(self, *_arguments: object, **_named: object) -> None:
-        raise RecordsUnavailable(self._reason)
 
 
 def log_to_stderr() -> None:
@@ -67,31 +52,11 @@ def log_to_stderr() -> None:
     )
 
 
-@contextlib.asynccontextmanager
-async def open_bot_store(settings: Settings) -> AsyncIterator[Store]:
-    """The bot's database. Raises `RecordsUnavailable`, with the reason, where it can't be opened."""
-    from shared.store import open_store
-
-    log_to_stderr()
-    async with open_store(settings.database) as store:
-        yield store
-
-
-@contextlib.asynccontextmanager
-async def open_records(settings: Settings) -> AsyncIterator[Records]:
-    """The records in the settings' database; where it does not open, one that says why when it is needed."""
-    async with contextlib.AsyncExitStack() as stack:
-        try:
-            records: Records = (await stack.enter_async_context(open_bot_store(settings))).records
-        except RecordsUnavailable as fault:
-            records = cast("Records", _Unopened(str(fault)))
-        yield records
-
-
 def open_replies(settings: Settings, workspace: str) -> AbstractAsyncContextManager[ReplyQueue]:
     """The queue of replies in the settings' database. Raises `RecordsUnavailable`, with the reason."""
     from bot.commands.reply_queue import open_reply_queue  # late: the dashboard paints before it is loaded
 
+    log_to_stderr()
     return open_reply_queue(settings, workspace)
 
 
@@ -112,8 +77,9 @@ async def open_context(settings: Settings, workspace: Workspace) -> AsyncIterato
     """Open the context of a command that is run from a shell."""
     from shared.commands.run import open_client  # late: the dashboard paints before the client is loaded
     from shared.domain.local_zone import local_zone
+    from shared.store import open_records
 
-    async with open_client(settings, workspace) as client, open_records(settings) as records:
+    async with open_client(settings, workspace) as client, open_records(settings.database) as records:
         yield CommandContext(
             workspace=workspace,
             client=client,
@@ -131,9 +97,11 @@ def _actor() -> Actor:
 
 async def record(settings: Settings, workspace: Workspace, command: str, result: str) -> None:
     """Write a change to the audit; a database that can't be reached is named on stderr and undoes nothing."""
+    from shared.store import open_records
+
     name = workspace.name
     entry = AuditEntry(at=datetime.now(UTC), actor=_actor(), workspace=name, command=command, result=result)
-    async with open_records(settings) as records:
+    async with open_records(settings.database) as records:
         try:
             await records.record(entry)
         except RecordsUnavailable as fault:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from statistics import median
-from typing import Any, get_type_hints
+from typing import Any, cast, get_type_hints
 
 import sqlalchemy as sa
 from sqlalchemy.engine import URL
@@ -30,6 +30,7 @@ from shared.records import (
     Grouping,
     InterestedReply,
     PeriodRecords,
+    RecordsUnavailable,
     Waits,
 )
 from shared.store.alerts import CLAIMED_BY, IS_INTERESTED, Alerts, Turns, count_unclaimed, is_unclaimed
@@ -404,3 +405,27 @@ async def open_store(
         yield Store(database, timings or LeaseTimings())
     finally:
         await database.aclose()
+
+
+class _Unopened:
+    """Records whose every act raises `RecordsUnavailable` with the reason; commands without need never notice."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def __getattr__(self, _name: str) -> _Unopened:
+        return self  # an act, or a part of the records with acts of its own
+
+    async def __call__(self, *_arguments: object, **_named: object) -> None:
+        raise RecordsUnavailable(self._reason)
+
+
+@asynccontextmanager
+async def open_records(url: URL) -> AsyncIterator[Records]:
+    """The records of the bot; where their database does not open, some that say why when they are needed."""
+    async with AsyncExitStack() as stack:
+        try:
+            records = (await stack.enter_async_context(open_store(url))).records
+        except RecordsUnavailable as fault:
+            records = cast("Records", _Unopened(str(fault)))
+        yield records

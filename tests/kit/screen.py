@@ -21,7 +21,7 @@ from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.widgets import Input
 
-from cli.console.resources import open_records, open_replies
+from cli.console.resources import open_replies
 from shared import settings as shared_settings
 from tests.kit.databases import migrated_file
 from tests.kit.service import Account
@@ -277,7 +277,6 @@ async def open_screen(
         load,
         tips=tips,
         environ=environ,
-        open_records=open_records,
         open_replies=replies,
         wall=wall,
         is_viewer=is_viewer,

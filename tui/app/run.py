@@ -13,7 +13,7 @@ from shared.text.systemd_notify import systemd_notified
 from tui.app.dashboard import DashboardApp, utc_now
 from tui.app.own_errors import ErrorLog
 from tui.feed.pending_changes import PendingChanges
-from tui.feed.startup import OpenRecords, OpenReplies, ServiceFeed, opened_replies
+from tui.feed.startup import OpenReplies, ServiceFeed, opened_replies
 from tui.feed.workspace_state import WorkspaceState
 from tui.system.alarm_command import AlarmCommand
 from tui.system.notifications import OFF, TerminalNotifier
@@ -43,7 +43,6 @@ async def _run_until_exit(app: DashboardApp) -> None:
 async def run_dashboard(
     load: Callable[[], Settings],
     *,
-    open_records: OpenRecords,
     open_replies: OpenReplies | None = None,
     environ: Mapping[str, str] = os.environ,
     wall: bool = False,
@@ -68,7 +67,7 @@ async def run_dashboard(
     others = [place.name for place in settings.workspaces.values() if place is not here]
     states = []
     for name in (here.name, *others):
-        feed = ServiceFeed(settings, workspace=name, open_records=open_records, now=utc_now)
+        feed = ServiceFeed(settings, workspace=name, now=utc_now)
         changes = PendingChanges(feed.run, now=utc_now, read_only=options.read_only or is_viewer)
         queue = None
         if open_replies and feed.has_bot and not is_viewer:

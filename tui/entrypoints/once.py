@@ -22,11 +22,12 @@ from shared.domain.workspace_verdict import PAUSED, Condition, conditions_of, ju
 from shared.history.history import History
 from shared.records import HistoryUnavailable
 from shared.settings import Settings, Workspace
+from shared.store import open_records
 from shared.text.sanitize import visible, visible_json
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick, intervals
-from tui.feed.startup import OpenRecords, may_hold_data, read_marks, read_pasts
+from tui.feed.startup import may_hold_data, read_marks, read_pasts
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import Board, DomainFacts, compose
 from tui.model.frame import Frame
@@ -49,7 +50,6 @@ async def print_once(
     as_json: bool,
     svg: Path | None,
     incident: timedelta | None,
-    open_records: OpenRecords,
     workspace: str | None,
 ) -> int:
     """Read everything once and show it on stdout, or in `svg`; 1 when something could not be read.
@@ -61,7 +61,7 @@ async def print_once(
         snapshot = await take_snapshot(client, place.name, now=datetime.now(UTC))
     now = datetime.now(UTC)
     # The time is taken again: reading may have lasted for seconds.
-    snapshot, facts = await _with_starts(settings, place, snapshot, now=now, open_records=open_records)
+    snapshot, facts = await _with_starts(settings, place, snapshot, now=now)
     board = compose(
         snapshot,
         intervals=intervals(settings.poll_seconds),
@@ -72,9 +72,7 @@ async def print_once(
         page = None
         if incident and snapshot.inboxes.value is not None:
             page = IncidentsPage(span=incident)
-            page.incident = await _lanes(
-                settings, place, snapshot, start=now - incident, end=now, open_records=open_records
-            )
+            page.incident = await _lanes(settings, place, snapshot, start=now - incident, end=now)
         picture = await _picture(board, page)
         await asyncio.to_thread(svg.write_text, picture, encoding="utf-8")
     if as_json:
@@ -111,7 +109,6 @@ async def _with_starts(
     snapshot: Snapshot,
     *,
     now: datetime,
-    open_records: OpenRecords,
 ) -> tuple[Snapshot, DomainFacts]:
     """The snapshot with since when and why what is wrong is so, as far as earlier runs and the bot remember."""
     starts: dict[str, ProblemStart] = {}
@@ -123,7 +120,7 @@ async def _with_starts(
     troubled = [condition for condition in conditions_of(snapshot, verdict) if condition.is_of_domain]
     facts = DomainFacts()
     if troubled and may_hold_data(settings.database_file):
-        async with open_records(settings) as records:
+        async with open_records(settings.database) as records:
             names = [condition.where for condition in troubled]
             facts = DomainFacts(pasts=await read_pasts(records, place.name, names, now=now))
         for condition in troubled:
@@ -188,13 +185,12 @@ async def _lanes(
     *,
     start: datetime,
     end: datetime,
-    open_records: OpenRecords,
 ) -> Incident:
     """The time up to this reading, which is kept: what changed since the last one is part of it."""
     inboxes = snapshot.inboxes.value or ()
     recorded: Sequence[Mark] = ()
     if may_hold_data(settings.database_file):
-        async with open_records(settings) as records:
+        async with open_records(settings.database) as records:
             recorded = await read_marks(records, snapshot, start=start, end=end)
     async with History(settings.history_database, thresholds=place.thresholds) as store:
         history = HistoryAccess(store, workspace=place.name)

@@ -49,7 +49,6 @@ MOST_TROUBLED = 20
 """Domains whose records are looked up at a time."""
 T = TypeVar("T")
 D = TypeVar("D")
-OpenRecords = Callable[[Settings], AbstractAsyncContextManager["Records"]]
 OpenReplies = Callable[[Settings, str], AbstractAsyncContextManager["ReplyQueue"]]
 
 
@@ -61,12 +60,10 @@ class ServiceFeed:
         settings: Settings,
         *,
         workspace: str,
-        open_records: OpenRecords,
         now: Callable[[], datetime],
     ) -> None:
         self._settings = settings
         self._place = settings.workspace(workspace)
-        self._open_records = open_records
         self._now = now
         self._poller: Poller | None = None
         self._client: OutreachClient | None = None
@@ -209,10 +206,11 @@ class ServiceFeed:
         Where the bot's database is shared they are opened anyway: it knows who has claimed which reply.
         """
         from shared.commands.base import CommandContext
+        from shared.store import open_records
 
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._is_wanted.wait(), SETTLE_SECONDS if self.has_bot else None)
-        async with self._open_records(self._settings) as self._records:
+        async with open_records(self._settings.database) as self._records:
             self._context = CommandContext(
                 workspace=self._place,
                 client=client,

@@ -76,7 +76,7 @@ class BotsRecords:
 def feed_of(clock: Clock, **environ: str) -> ServiceFeed:
     place = {"OUTREACH_BASE_URL": "https://service.test/v1", "OUTREACH_API_KEY": "key"}
     settings = load(environ={"OUTREACH_CONFIG": "/dev/null", **place, **environ})
-    return ServiceFeed(settings, workspace="default", open_records=None, now=clock)  # type: ignore[arg-type]
+    return ServiceFeed(settings, workspace="default", now=clock)
 
 
 async def test_sends_of_today_are_read_once_a_minute_and_stay_where_the_service_is_silent() -> None:
