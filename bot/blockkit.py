@@ -140,10 +140,10 @@ def write_value(action: Action, *, workspace: str = "") -> str:
     """The value of a button."""
     if isinstance(action, Perform):
         return write_value(action.act, workspace=action.workspace or workspace)
-    kind = type(action)
-    name = action.verb if isinstance(action, Arguments) else _NAMES.get(kind)
-    if name is None:
+    if isinstance(action, Typed):
         return action.line
+    kind = type(action)
+    name = action.verb if isinstance(action, Arguments) else _NAMES.get(kind, kind.__name__)
     data = _adapter(kind).dump_python(action, mode="json", exclude_defaults=True)
     named = [workspace] if workspace else []
     return json.dumps([name, data, *named], ensure_ascii=False, separators=(",", ":"))
@@ -153,7 +153,9 @@ def read_value(value: str) -> Action:
     """The action of a button; a command comes as an `Invocation`, and what this version doesn't know as a line."""
     try:
         name, data, *workspace = json.loads(value)
-        kind: Any = _KINDS[name] if name in _KINDS else COMMANDS[name]
+        # Acts have no names that stay: a question lives for minutes.
+        acts = {kind.__name__: kind for kind in Act.__subclasses__()}
+        kind: Any = {**acts, **COMMANDS, **_KINDS}[name]
         if not data.keys() <= kind.__dataclass_fields__.keys():
             return Typed(value)
         action: Action = _adapter(kind).validate_python(data)

@@ -7,6 +7,7 @@ yes takes it from that colleague and nobody else, who is then told in the thread
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
@@ -28,6 +29,8 @@ from bot.blockkit import (
     Perform,
     ShowSample,
     is_user,
+    read_value,
+    write_value,
 )
 from bot.cards import (
     LABELS,
@@ -48,12 +51,12 @@ from shared import commands
 from shared.api.errors import OutreachError
 from shared.api.events import Event, EventLead
 from shared.commands import COMMANDS, Invocation, UsageError, invocation, times
-from shared.commands.base import ALIASES, NOTHING_CHANGED, Act, CommandContext, Question, Result, nearest_of
+from shared.commands.base import ALIASES, NOTHING_CHANGED, CommandContext, Question, Result, nearest_of
 from shared.commands.errors import error_card, failed_card
 from shared.commands.help import Doctor, Help, first_help
 from shared.commands.leads import Lead, Remove
 from shared.commands.replies import PAGE, Replies, find_replies
-from shared.commands.run import carry_out, read_question, run, write_question
+from shared.commands.run import carry_out, run
 from shared.domain.alert import Alert
 from shared.domain.card import Action, Button, Card, Fact, Tone, Typed, warning
 from shared.domain.event_kinds import kind_of
@@ -789,8 +792,9 @@ class CommandDispatcher:
 
     async def _ask(self, question: Question, caller: Caller, context: CommandContext) -> Answer:
         """A question that is bound to the person and expires."""
+        acts = [write_value(choice.act) for choice in question.choices]
         nonce = await self._store.confirmations.ask(
-            write_question(question),
+            json.dumps({"line": question.line, "acts": acts}, ensure_ascii=False),
             person=caller.person.id,
             workspace=context.workspace.name,
             seconds=CONFIRM_SECONDS,
@@ -812,11 +816,11 @@ class CommandDispatcher:
         if question.verdict is not Verdict.OPEN:
             is_over = question.verdict in {Verdict.GIVEN, Verdict.LATE}
             return Answer(_NOT_CONFIRMED[question.verdict], settles=is_over)
-        try:
-            line, acts = read_question(question.data)
-        except ValueError:  # it was asked by another version
+        kept = json.loads(question.data)
+        action = read_value(kept["acts"][asked.choice]) if "acts" in kept else None
+        if not isinstance(action, Perform):  # it was asked by another version
             return Answer(_NOT_CONFIRMED[Verdict.UNKNOWN], settles=True)
-        act: Act = acts[asked.choice]
+        act, line = action.act, kept["line"]
         if not caller.may(act.verb):
             return await caller.refuse(act.verb, line, question.workspace)
         # Taken before it is carried out: of two taps at once, one carries it out.

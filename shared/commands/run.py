@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import field, replace
-from functools import cache
-from typing import TYPE_CHECKING, Any
-
-from pydantic import TypeAdapter
+from typing import TYPE_CHECKING
 
 from shared.api.client import OutreachClient
 from shared.api.errors import OutreachError, RateLimited, Unreachable
@@ -220,34 +216,3 @@ def with_workspace(card: Card, *, workspace: str) -> Card:
         for button in card.buttons
     )
     return replace(card, buttons=buttons)
-
-
-# A question as text, for a face that keeps it until it is answered.
-
-_adapter = cache(TypeAdapter[Any])
-
-
-def write_question(question: Question) -> str:
-    """The command, and what each choice carries out."""
-    choices = []
-    for choice in question.choices:
-        kind = type(choice.act)
-        data = _adapter(kind).dump_python(choice.act, mode="json")
-        choices.append({"act": kind.__name__, "data": data})
-    return json.dumps({"line": question.line, "choices": choices}, ensure_ascii=False)
-
-
-def read_question(text: str) -> tuple[str, tuple[Act, ...]]:
-    """The command and the acts of a question that was written. Raises ValueError for another version's."""
-    from shared.commands import rules  # noqa: F401 # late: it takes a while, and has acts of its own
-
-    kept = json.loads(text)
-    # The text comes from the database: it may name no other class. Older versions wrote its module, too.
-    kinds = {kind.__name__: kind for kind in Act.__subclasses__()}
-    acts = []
-    for one in kept["choices"]:
-        kind = kinds.get(one["act"].rpartition(":")[2])
-        if kind is None:
-            raise ValueError(f"unknown act {one['act']}")
-        acts.append(_adapter(kind).validate_python(one["data"]))
-    return kept["line"], tuple(acts)

@@ -21,6 +21,7 @@ from shared.commands.base import (
 )
 from shared.commands.replies import LATE_SECONDS
 from shared.commands.times import DayRange, range_of, read_period
+from shared.domain import evidence
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
 from shared.text.formats import show_count, show_number, show_rate, show_span
 
@@ -112,7 +113,6 @@ def _lines(
 ) -> tuple[list[Row], list[str], list[Mapping[str, object]]]:
     """The table, the verdict, and the data."""
     from shared.api.models import as_dict
-    from shared.domain import evidence
 
     lines, data, rates = [], list[Mapping[str, object]](), []
     for row in sorted(rows, key=lambda row: (-(row.positive_replies or 0), -(row.sends or 0), row.group)):
@@ -138,8 +138,6 @@ def _others(by: Grouping | Literal["person"], asked: DayRange) -> tuple[Button, 
 
 def _rate(part: int | None, sends: int | None) -> str:
     """`7.1%`, or that the sends are too few for one."""
-    from shared.domain import evidence
-
     if part is None or not sends:
         return show_rate(None)
     return show_rate(part / sends) if sends >= evidence.LEAST_SENDS else evidence.TOO_FEW
@@ -156,9 +154,7 @@ class Change(NamedTuple):
 
     def of(self, name: str) -> str:
         """`▲ 12%` of a rate, or of the count of sends; empty where chance may be the reason."""
-        from shared.domain.evidence import clear_change
-
-        return clear_change(self.now, self.before, name) if self.is_known else ""
+        return evidence.clear_change(self.now, self.before, name) if self.is_known else ""
 
     @property
     def text(self) -> str:
@@ -180,7 +176,6 @@ async def compare(days: DayRange, context: CommandContext) -> Change:
     """The counts of full days and of those before."""
     import asyncio
 
-    from shared.domain.evidence import totals
     from shared.domain.snapshot import is_known_from
 
     before = days.before
@@ -189,7 +184,7 @@ async def compare(days: DayRange, context: CommandContext) -> Change:
         context.stats(before.start, before.end),
         is_known_from(context.client, before.start),
     )
-    return Change(now=totals(now), before=totals(past), days=days, is_known=is_known)
+    return Change(now=evidence.totals(now), before=evidence.totals(past), days=days, is_known=is_known)
 
 
 async def sequence_names(context: CommandContext) -> Mapping[str, str]:
@@ -211,9 +206,7 @@ def label_of(row: StatsRow, names: Mapping[str, str]) -> str:
 
 def total_facts(rows: Iterable[StatsRow], change: Change | None) -> list[Fact]:
     """The four counts with their rates, and with their changes where these are clear."""
-    from shared.domain.evidence import totals
-
-    total, facts = totals(rows), []
+    total, facts = evidence.totals(rows), []
     for label, name in COUNTED.items():
         count = getattr(total, name)
         share = f" ({_rate(count, total.sends)})" if name != "sends" and count and total.sends else ""
@@ -313,7 +306,6 @@ class Report(Arguments):
         """Read everything concurrently. Raises `OutreachError` for the counts; other parts are gaps."""
         import asyncio
 
-        from shared.domain.evidence import totals
         from shared.domain.health import roll_up
 
         asked, name = range_of(self.period, context.today), context.workspace.name
@@ -344,7 +336,7 @@ class Report(Arguments):
             "to": asked.end,
             "complete": not asked.running,
             "made_at": context.now(),
-            "totals": _counts(totals(rows)),
+            "totals": _counts(evidence.totals(rows)),
             "before": _counts(change.before) if change else None,
             # Names are shared between sequences, so each row is named by its id where the service gives one.
             "sequences": [
@@ -352,7 +344,7 @@ class Report(Arguments):
                 for row in sorted(rows, key=lambda row: -(row.sends or 0))
             ],
             "days": [
-                {"from": span.start, "to": span.end, **_counts(totals(row))}
+                {"from": span.start, "to": span.end, **_counts(evidence.totals(row))}
                 for span, row in zip(spans, counted, strict=True)
             ],
             "median_first_touch_seconds": past and past.touches.median,
@@ -407,9 +399,8 @@ def _report_facts(past: PeriodRecords | None, domains: Sequence[DomainHealth] | 
 def _counts(row: StatsRow) -> dict[str, object]:
     """The counts with their rates and the bounds of each."""
     from shared.api.words import COUNTS
-    from shared.domain.evidence import rates_data
 
-    rates = rates_data(sends=row.sends, replies=row.replies, positive=row.positive_replies)
+    rates = evidence.rates_data(sends=row.sends, replies=row.replies, positive=row.positive_replies)
     return {**{name: getattr(row, name) for name in COUNTS}, **rates}
 
 

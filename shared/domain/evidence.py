@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from shared.api.models import StatsRow
 from shared.api.words import COUNTS
 from shared.frozen import frozen
 from shared.text.formats import UNKNOWN, show_change, show_rate
+
+if TYPE_CHECKING:
+    from shared.api.models import StatsRow
 
 LEAST_SENDS = 50
 """Sends from which a rate is called one: below, even no reply at all leaves a rate of 7% possible."""
@@ -34,6 +36,8 @@ def share(part: float | None, whole: float | None) -> float | None:
 
 def totals(rows: Iterable[StatsRow], *, group: str = "total") -> StatsRow:
     """The sum of the rows; a count that one row does not know is unknown in all."""
+    from shared.api.models import StatsRow  # late: `outreach --help` does without
+
     known = list(rows)
     counts: dict[str, Any] = {name: total([getattr(row, name) for row in known]) for name in COUNTS}
     return StatsRow(group=group, **counts)
