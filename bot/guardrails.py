@@ -27,10 +27,11 @@ from shared.api.models import Sequence as Campaign
 from shared.commands.base import ALL as ALL_SEQUENCES
 from shared.commands.base import DOMAIN, CommandContext
 from shared.commands.guardrails import Guard
-from shared.commands.hold import Busy, change_status, read_revisions
+from shared.commands.hold import Busy, change_status
 from shared.commands.pause import Pause, SetStatus, Target
 from shared.commands.rules import load_activity
 from shared.commands.run import with_workspace
+from shared.commands.sequences import read_revisions
 from shared.commands.times import End as PauseEnd
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.event_kinds import TROUBLES

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from shared.api.errors import NotFound, OutreachError, Unavailable, Uncertain, Unreadable
 from shared.api.pace import Priority
 from shared.api.pipeline import failed_attempts
-from shared.commands.base import CommandContext, Data, read_part
+from shared.commands.base import CommandContext, Data
 from shared.commands.pause import WAS, Outcome, SetStatus, Target, ends_earlier
 from shared.records import (
     LOCK_SECONDS,
@@ -47,7 +47,7 @@ class Changed(Data):
     """The outcome of a change of one sequence."""
 
     outcome: Outcome
-    """`extended`: its pause got another end, or lost it. `already`: another pause lasts at least as long, too. `moved`:
+    """`changed`: its pause got another end or lost it, too. `already`: another pause lasts at least as long, too. `moved`:
     someone changed it after what an Undo takes back. `uncertain`: a request was sent whose outcome is unknown."""
     before: Before | None = None
     """The state that an Undo takes it back to, where it was changed."""
@@ -126,17 +126,6 @@ async def _renew(change: SequenceChange, changes: SequenceChanges) -> None:
             await changes.renew(change)
 
 
-async def read_revisions(context: CommandContext) -> Mapping[str, int] | None:
-    """Read this before the sequences are listed: later it shows which statuses may be outdated."""
-    return (await read_part(context.records.changes.revisions(context.workspace.name))).value
-
-
-async def read_timers(context: CommandContext) -> Mapping[str, Timer]:
-    """The ends of the timed pauses by sequence; none where the records can't be read."""
-    timers = (await read_part(context.records.timers(context.workspace.name))).value
-    return {timer.key: timer for timer in timers or ()}
-
-
 async def change_status(target: Target, act: SetStatus, context: CommandContext) -> Changed:
     """Pause a sequence, until the act's end where it has one, or resume it.
 
@@ -192,7 +181,7 @@ async def _change(held: Held, target: Target, act: SetStatus, context: CommandCo
         await held.send(context)
     note = FORGOTTEN if is_so and before and not timer else ""
     if is_so and status == "active":
-        return Changed(outcome="extended" if before else "already", note=note)
+        return Changed(outcome="changed" if before else "already", note=note)
     past = before if is_so or status == "active" else None
     undo = Before(
         label=target.label,
@@ -202,7 +191,7 @@ async def _change(held: Held, target: Target, act: SetStatus, context: CommandCo
         reason=past.payload.get("reason", "") if past else "",
         new_end=act.until.timestamp() if act.until else None,
     )
-    return Changed(outcome="extended" if is_so else "changed", before=undo, note=note)
+    return Changed(outcome="changed", before=undo, note=note)
 
 
 async def send_status(name: str, status: Status, *, context: CommandContext) -> None:

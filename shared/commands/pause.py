@@ -29,7 +29,7 @@ from shared.commands.base import (
     texts,
 )
 from shared.commands.inboxes import need_inboxes
-from shared.commands.sequences import Sequences, resolve_sequence, sequence_table
+from shared.commands.sequences import Sequences, read_revisions, read_timers, resolve_sequence, sequence_table
 from shared.commands.times import END_WORDS, End, end_mistake, read_end
 from shared.domain.card import Button, Card, Fact, Tone, warning
 from shared.text.formats import clip, show_number, show_some
@@ -51,8 +51,7 @@ UNTIL_RESUMED = "until resumed"
 WAS: Mapping[str, Status] = {"paused": "active", "active": "paused"}
 """The status that a sequence has before it gets another."""
 VERB: Mapping[str, str] = {"paused": "pause", "active": "resume"}
-Outcome = Literal["changed", "extended", "already", "moved", "gone", "uncertain", "failed"]
-TOUCHED: tuple[Outcome, ...] = ("changed", "extended")
+Outcome = Literal["changed", "already", "moved", "gone", "uncertain", "failed"]
 FAILED: tuple[Outcome, ...] = ("failed", "uncertain", "gone")
 EFFECT: Mapping[str, Literal["paused", "resumed"]] = {"paused": "paused", "active": "resumed"}
 
@@ -71,8 +70,6 @@ class OnSequences(OnSequence, Changing):
 
     async def run(self, context: CommandContext) -> Result | Question:
         """Read what is meant as a question; most are asked only by a face that asks everything."""
-        from shared.commands.hold import read_revisions, read_timers
-
         act, scope = SetStatus(status="active"), self.scope
         if isinstance(self, Pause):
             until = self.end.after(context.now(), zone=context.zone)
@@ -340,7 +337,7 @@ def having(done: Changes, *outcomes: Outcome) -> list[Target]:
 async def _result(done: Changes, act: SetStatus, context: CommandContext) -> Result:
     """The result for the sequences: one by its name, several by their number."""
     status, is_paused, is_one = act.status, act.status == "paused", len(done) == 1
-    touched, failed, note = having(done, *TOUCHED), having(done, *FAILED), done[0][1].note if is_one else ""
+    touched, failed, note = having(done, "changed"), having(done, *FAILED), done[0][1].note if is_one else ""
     if is_one and not touched:
         (only,) = act.targets
         other = (Resume if is_paused else Pause)(target=(only.id,))

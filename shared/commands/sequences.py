@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from collections.abc import Sequence as Many
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
@@ -73,7 +73,6 @@ class Sequences(Arguments):
 async def _paused(listed: Many[Sequence], context: CommandContext) -> Result:
     """List who paused each, why, and until when; a pause made elsewhere, or long ago, has no known author."""
     from shared.api.models import as_dict
-    from shared.commands.hold import read_timers
 
     ids = [sequence.id for sequence in listed]
     changes = await read_part(context.records.last_changes(context.workspace.name, ids))
@@ -101,6 +100,17 @@ async def _paused(listed: Many[Sequence], context: CommandContext) -> Result:
         buttons=(Button("Active", Sequences(status="active")),),
     )
     return Result(card, rows=data)
+
+
+async def read_revisions(context: CommandContext) -> Mapping[str, int] | None:
+    """Read this before the sequences are listed: later it shows which statuses may be outdated."""
+    return (await read_part(context.records.changes.revisions(context.workspace.name))).value
+
+
+async def read_timers(context: CommandContext) -> Mapping[str, Timer]:
+    """The ends of the timed pauses by sequence; none where the records can't be read."""
+    timers = (await read_part(context.records.timers(context.workspace.name))).value
+    return {timer.key: timer for timer in timers or ()}
 
 
 def actor_of(timer: Timer) -> Actor:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shared.commands.base import COMMANDS, Arguments, CommandContext, Part, Result, read_part
 from shared.commands.replies import unclaimed_fact
+from shared.domain import evidence
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.text.formats import show_count, show_number, show_span
 
@@ -93,10 +94,8 @@ class Overview(NamedTuple):
 async def _look(context: CommandContext) -> Overview:
     import asyncio
 
-    from shared.domain.evidence import totals
-
     async def today() -> StatsRow:
-        return totals(await context.stats(context.today, context.today))
+        return evidence.totals(await context.stats(context.today, context.today))
 
     records, parts = context.records, list[Awaitable[Any]]()
     parts += (context.sequences(), context.inboxes(), today())

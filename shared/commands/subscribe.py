@@ -34,6 +34,7 @@ from shared.commands.replies import LATE_SECONDS, UNCLAIMED, Replies, unclaimed_
 from shared.commands.sequences import resolve_sequence
 from shared.commands.stats import TIME_TO_CLAIM, Stats, compare, show_waits, total_facts
 from shared.commands.times import DayRange
+from shared.domain import evidence
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.event_kinds import EVENTS, NAME_OF, POSTED_AT_ONCE, kind_of, word_of
 from shared.domain.wall_clock import Recurrence, parse_recurrence
@@ -452,8 +453,6 @@ async def _recorded(days: DayRange, context: CommandContext) -> tuple[list[Fact]
 
     With them, True where it is certain that no reply waits.
     """
-    from shared.domain import evidence
-
     records, name, facts = context.records, context.workspace.name, []
     if waits := await records.claim_times(name, *days.moments(UTC), late=LATE_SECONDS):
         facts.append(Fact(TIME_TO_CLAIM, show_waits(waits[0])))

@@ -23,7 +23,7 @@ from shared.commands.base import (
 from shared.commands.pause import (
     EFFECT,
     FAILED,
-    TOUCHED,
+    VERB,
     SetStatus,
     Status,
     Target,
@@ -121,7 +121,7 @@ def _left(entry: AuditEntry, context: CommandContext) -> tuple[Mapping[str, Befo
     if entry.undone_by:
         raise Stop(_undone_by(entry.undone_by))
     statuses = {one.status for one in entry.undoable.values()}
-    for verb, status in (("resume", "active"), ("pause", "paused")):
+    for status, verb in VERB.items():
         if status in statuses and not context.allows(verb):
             title = f"You don't have permission to {verb} sequences here"
             raise Stop(refused(title, NOTHING_CHANGED, why="role"))
@@ -167,7 +167,7 @@ async def _take_back(
         act = SetStatus(status=before.status, until=moment(before.ends_at), reason=before.reason)
         wanted.append((target, act))
     changes = await change_each(wanted, context)
-    done, failed, text = having(changes, *TOUCHED), having(changes, *FAILED), (others, *leftovers(changes))
+    done, failed, text = having(changes, "changed"), having(changes, *FAILED), (others, *leftovers(changes))
     if not done:
         audit = f"failed: {' '.join(filter(None, text))}" if failed else ""
         card = warning("Couldn't undo this", *text)
