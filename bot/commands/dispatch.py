@@ -329,8 +329,8 @@ def snoozed_until(given: str, *, now: datetime, zone: tzinfo) -> datetime | None
         until = moment(int(text))
     elif length := parse_duration(text):
         until = now + length if length <= LONGEST_SNOOZE else None
-    elif (read := times.read_moment(words)) and read[1] == len(words):
-        until = read[0].after(now, zone=zone)
+    elif read := times.read_moment(words):
+        until = read.after(now, zone=zone)
     return until if until is not None and now < until <= now + LONGEST_SNOOZE else None
 
 
@@ -438,9 +438,8 @@ def _split_time(text: str) -> tuple[str, str]:
     splits += [(words[n:], words[:n]) for n in range(len(words), 0, -1)]
     for name, told in splits:
         time = told[told[0].lower() in BEFORE_TIME :]
-        moment, end = times.read_moment(time), " ".join(time)
-        is_moment = moment is not None and moment[1] == len(time)
-        if time and (is_moment or parse_duration(end) is not None):
+        end = " ".join(time)
+        if times.read_moment(time) or parse_duration(end):
             return _ABOUT.sub("", " ".join(name)), end
     return _ABOUT.sub("", text), ""
 
@@ -816,11 +815,11 @@ class CommandDispatcher:
         if question.verdict is not Verdict.OPEN:
             is_over = question.verdict in {Verdict.GIVEN, Verdict.LATE}
             return Answer(_NOT_CONFIRMED[question.verdict], settles=is_over)
-        kept = json.loads(question.data)
-        action = read_value(kept["acts"][asked.choice]) if "acts" in kept else None
+        data = json.loads(question.data)
+        action = read_value(data["acts"][asked.choice]) if "acts" in data else None
         if not isinstance(action, Perform):  # it was asked by another version
             return Answer(_NOT_CONFIRMED[Verdict.UNKNOWN], settles=True)
-        act, line = action.act, kept["line"]
+        act, line = action.act, data["line"]
         if not caller.may(act.verb):
             return await caller.refuse(act.verb, line, question.workspace)
         # Taken before it is carried out: of two taps at once, one carries it out.

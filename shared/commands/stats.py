@@ -16,7 +16,6 @@ from shared.commands.base import (
     CommandContext,
     Result,
     Words,
-    none_left,
     read_part,
 )
 from shared.commands.replies import LATE_SECONDS
@@ -73,8 +72,7 @@ class Stats(Arguments):
         forms = {form: group for group in STATS_GROUPS for form in (group, f"{group}s")}
         groups = [forms[word.text.lower()] for word in words if word.is_one_of(*forms)]
         words = tuple(word for word in words if not word.is_one_of("by", *forms))
-        period, words = read_period(words, *STATS_GROUPS) if words else ("", words)
-        none_left(words)
+        period = read_period(words, *STATS_GROUPS)
         return cls(by=groups[0] if groups else "sequence", period=period)
 
     def write(self) -> Iterable[str]:
@@ -154,7 +152,7 @@ class Change(NamedTuple):
 
     def of(self, name: str) -> str:
         """`▲ 12%` of a rate, or of the count of sends; empty where chance may be the reason."""
-        return evidence.clear_change(self.now, self.before, name) if self.is_known else ""
+        return evidence.clear_change(self.now, self.before, name)
 
     @property
     def text(self) -> str:
@@ -293,11 +291,7 @@ class Report(Arguments):
 
     @classmethod
     def read(cls, words: Words) -> Self:
-        if not words:
-            return cls()
-        period, words = read_period(words)
-        none_left(words)
-        return cls(period=period)
+        return cls(period=read_period(words) or cls.period)
 
     def write(self) -> Iterable[str]:
         return self.period.split()

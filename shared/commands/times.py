@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
-from shared.commands.base import ArgumentError, Data, Words, nearest_of, texts, unknown_word
+from shared.commands.base import ArgumentError, Data, Words, nearest_of, none_left, texts, unknown_word
 from shared.domain.wall_clock import MORNING, WEEKDAYS, instant, occurrences, parse_time, parse_weekday
 from shared.text.formats import clip, short_duration, show_days
 from shared.text.tokenize import parse_duration
@@ -75,15 +75,11 @@ class Moment(Data):
         return [date.fromisoformat(self.day)] if self.day else any_day
 
 
-def read_moment(words: Sequence[str]) -> tuple[Moment, int] | None:
-    """The moment that the words begin with, and how many of them tell it; None: they begin with none."""
-    for count in range(min(len(words), LONGEST_MOMENT_WORDS), 0, -1):
-        if moment := _moment([word.lower().rstrip(",.") for word in words[:count]]):
-            return moment, count
-    return None
-
-
-def _moment(words: list[str]) -> Moment | None:
+def read_moment(typed: Sequence[str]) -> Moment | None:
+    """The moment that all the words tell: `next monday`, `26 nov at 9am`; None: they tell none."""
+    if not 0 < len(typed) <= LONGEST_MOMENT_WORDS:
+        return None
+    words = [word.lower().rstrip(",.") for word in typed]
     if words[-1] in {"am", "pm"}:
         words = [*words[:-2], "".join(words[-2:])]
     not_today = NEXT in words
@@ -177,8 +173,8 @@ def read_end(words: Sequence[str]) -> End | None:
         return None
     first, length = words[0].lower(), " ".join(words[1:]).lower()
     if first in UNTIL:
-        moment, count = read_moment(words[1:]) or (None, 0)
-        return End(until=moment) if moment and count == len(words) - 1 else None
+        moment = read_moment(words[1:])
+        return End(until=moment) if moment else None
     if first == "for" and length.removeprefix("the ") == "weekend":
         return _WEEKEND
     duration = parse_duration(length if first == "for" else f"{first} {length}")
@@ -283,30 +279,41 @@ class DayRange(Data):
         return show_days(self.start, self.end)
 
 
-def read_period(words: Words, *others: str) -> tuple[str, Words]:
-    """The period that the words begin with, in its one form, and those after it: `7d`, `last week`, `FROM..TO`.
+def read_period(words: Words, *others: str) -> str:
+    """The period that the words tell, in its one form: `7d`, `last week`, `FROM..TO`; empty: they tell none.
 
     `others` are words that could stand in its place, for a hint to a mistake.
     """
     for count in range(min(len(words), 3), 0, -1):
-        text, after = " ".join(texts(words[:count])).lower(), words[count:]
-        if (name := text.replace("-", " ")) in RANGES:
-            return name, after
-        if length := re.fullmatch(r"(?:(?:last|past) )?([0-9]{1,4}) ?(d|w)(?:ays?|eeks?)?", text):
-            days = int(length[1]) * (7 if length[2] == "w" else 1)
-            if not 1 <= days <= LONGEST_RANGE_DAYS:
-                hint = f"1d to {LONGEST_RANGE_DAYS}d."
-                raise ArgumentError(f"“{text}” is outside 1 to 1,000 days.", hint=hint)
-            return TODAY if days == 1 else f"{days}d", after
-    if ".." in text:
-        start, end = (_written_day(part) for part in text.split("..", 1))
-        if end < start:
-            raise ArgumentError(f"“{clip(text)}” ends before it starts.", hint=f"Use {end}..{start}.")
-        return f"{start}..{end}", after
+        text = " ".join(texts(words[:count])).lower()
+        period = _named_period(text)
+        if period:
+            none_left(words[count:])
+            return period
+    if not words:
+        return ""
     if others and text[:1].isalpha():
         raise unknown_word(words[0], (*others, *RANGES))
     hint = "Use 7d, today, yesterday, last week, this month, or FROM..TO like 2026-01-01..2026-01-31."
     raise ArgumentError(f"“{clip(words[0].text)}” isn't a period.", hint=hint)
+
+
+def _named_period(text: str) -> str:
+    """The period of a text in its one form; empty: it names none."""
+    if (name := text.replace("-", " ")) in RANGES:
+        return name
+    if length := re.fullmatch(r"(?:(?:last|past) )?([0-9]{1,4}) ?(d|w)(?:ays?|eeks?)?", text):
+        days = int(length[1]) * (7 if length[2] == "w" else 1)
+        if not 1 <= days <= LONGEST_RANGE_DAYS:
+            hint = f"1d to {LONGEST_RANGE_DAYS}d."
+            raise ArgumentError(f"“{text}” is outside 1 to 1,000 days.", hint=hint)
+        return TODAY if days == 1 else f"{days}d"
+    if ".." not in text or " " in text:
+        return ""
+    start, end = (_written_day(day) for day in text.split("..", 1))
+    if end < start:
+        raise ArgumentError(f"“{clip(text)}” ends before it starts.", hint=f"Use {end}..{start}.")
+    return f"{start}..{end}"
 
 
 def _written_day(text: str) -> date:

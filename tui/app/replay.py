@@ -94,5 +94,5 @@ def parse_moment(text: str, *, now: datetime, zone: tzinfo) -> datetime | None:
     if span := re.fullmatch(r"(\d{1,4}) ?([mhd])[a-z]*", typed):
         return now - int(span[1]) * UNITS[span[2]]
     words = typed.split()
-    found, read = read_moment(words) or (None, 0)
-    return found.before(now, zone=zone) if found and read == len(words) else None
+    found = read_moment(words)
+    return found.before(now, zone=zone) if found else None
