@@ -18,7 +18,6 @@ from shared.commands.base import (
     unknown_word,
 )
 from shared.commands.times import end_mistake, read_end
-from shared.guardrails.rule import EXAMPLE, NAME, VERBS, Misunderstood, parse
 from shared.text.formats import clip, short_duration
 from shared.text.tokenize import quote
 
@@ -53,6 +52,8 @@ class Guard(Changing):
 
     @classmethod
     def read(cls, words: Words) -> Self:
+        from shared.guardrails.rule import VERBS  # late, as all of it: `outreach --help` reads no rule
+
         if not words:
             return cls()
         typed, rest = words[0], words[1:]
@@ -95,6 +96,8 @@ class Guard(Changing):
 
 
 def _is_name(words: Words) -> bool:
+    from shared.guardrails.rule import NAME
+
     return len(words) == 1 and bool(NAME.fullmatch(words[0].text.lower()))
 
 
@@ -120,6 +123,8 @@ def _length(words: Words) -> timedelta | None:
 
 def _rule(words: Words) -> str:
     """The sentence as it was understood."""
+    from shared.guardrails.rule import EXAMPLE, Misunderstood, parse
+
     if not words:
         raise ArgumentError("Which rule?", example=f"guardrails add {EXAMPLE}")
     try:
