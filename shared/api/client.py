@@ -25,7 +25,14 @@ from . import decode, models, words
 from .errors import InvalidRequest, NotFound, OutreachError, RateLimited, Uncertain, Unreachable
 from .messages import Request, check_api_key, check_base_url, decipher, read_date
 from .pace import BudgetState, LocalBudget, Priority
-from .pipeline import RequestCounts, attempts, decode_in_thread, final_error, retry_delay
+from .pipeline import (
+    RequestCounts,
+    attempts,
+    decode_in_thread,
+    failed_attempts,
+    final_error,
+    retry_delay,
+)
 from .transport import Http, Transport
 
 T = TypeVar("T")
@@ -134,7 +141,7 @@ class OutreachClient:
         request = _request(
             "GET /leads", sequence_id=sequence_id, status=status, limit=str(limit), cursor=cursor
         )
-        return await self._answer(request, decode.leads, "lead", priority)
+        return await self._call(request, decode.leads, "lead", priority)
 
     async def iter_pages(self, **which: Unpack[Pages]) -> AsyncIterator[models.Page[models.Lead]]:
         """All pages, without repeated leads; continue later from `next_cursor`.
@@ -181,12 +188,14 @@ class OutreachClient:
             )
         body = {"sequence_id": sequence_id, "leads": list(map(dict, leads))}
         _check(sequence_id not in _NO_IDS, endpoint, "id", NO_ID)
-        result, is_repeated = await self._call(_request(endpoint, body=body), decode.added, priority)
-        return replace(result, repeated=is_repeated)
+        request = _request(endpoint, body=body)
+        with failed_attempts() as made:
+            result = await self._call(request, lambda answer, **_: decode.added(answer), "", priority)
+        return replace(result, repeated=any(isinstance(one, Uncertain) for one in made.failures))
 
     async def remove_lead(self, lead_id: str, *, priority: Priority = INTERACTIVE) -> None:
         """Remove a lead from all sequences (DELETE /leads/{id}); its reply history is kept."""
-        await self._call(_request("DELETE /leads/{id}", lead_id), lambda _: None, priority)
+        await self._call(_request("DELETE /leads/{id}", lead_id), lambda _, **__: None, "", priority)
 
     async def list_sequences(self, *, priority: Priority = NORMAL) -> tuple[models.Sequence, ...]:
         """All sequences (GET /sequences)."""
@@ -243,29 +252,28 @@ class OutreachClient:
         _check(is_address, endpoint, "url", "The endpoint must be an https address.")
         request = _request(endpoint, body={"url": url, "events": kinds})
         about = {"url": url, "events": tuple(events)}
-        return await self._answer(request, decode.subscription, "webhook", INTERACTIVE, **about)
+        return await self._call(request, decode.subscription, "webhook", INTERACTIVE, **about)
 
     async def set_status(self, sequence_id: str, status: words.SequenceStatus) -> models.Sequence:
         """Set the status of a sequence (PATCH /sequences/{id}) and return it, as the two methods of its statuses do."""
         request = _request("PATCH /sequences/{id}", sequence_id, body={"status": status})
         about = {"id": sequence_id, "status": status}
-        return await self._answer(request, decode.changed_sequence, "sequence", INTERACTIVE, **about)
+        return await self._call(request, decode.changed_sequence, "sequence", INTERACTIVE, **about)
 
     async def _list(
         self, kind: decode.Kind, priority: Priority, query: Mapping[str, str] = decode.NONE, **about: str
     ) -> tuple[Any, ...]:
         request = _request(kind.endpoint, **about, **query)
-        return await self._answer(request, kind, kind.section, priority, **about)
+        return await self._call(request, kind, kind.section, priority, **about)
 
-    async def _answer(
+    async def _call(
         self, request: Request, decoded: Callable[..., T], section: str, priority: Priority, **about: Any
     ) -> T:
-        """The answer, read with what `[fields.SECTION]` says of its shape."""
-        read = partial(decoded, fields=self._fields.get(section, {}), **about)
-        return (await self._call(request, read, priority))[0]
+        """Send until there is an answer, or no sense in another attempt.
 
-    async def _call(self, request: Request, read: Callable[[Any], T], priority: Priority) -> tuple[T, bool]:
-        """Send until there is an answer or no sense in another attempt; True: again after an uncertain outcome."""
+        The answer is read with what `[fields.SECTION]` says of its shape.
+        """
+        read: Callable[[Any], T] = partial(decoded, fields=self._fields.get(section, {}), **about)
         started, attempt, uncertain = time.monotonic(), 0, False
         while True:
             attempt += 1
@@ -274,7 +282,7 @@ class OutreachClient:
             except OutreachError as error:
                 error.endpoint = request.endpoint
                 if uncertain and isinstance(error, NotFound) and request.method == "DELETE":
-                    return read(None), True  # the attempt whose outcome was unknown has removed it
+                    return read(None)  # the attempt whose outcome was unknown has removed it
                 attempts().failures.append(error)
                 uncertain = uncertain or isinstance(error, Uncertain)
                 is_impatient = priority is INTERACTIVE and isinstance(error, Unreachable)
@@ -289,7 +297,7 @@ class OutreachClient:
                     raise final from error.__cause__
             else:
                 attempts().answered += 1
-                return value, uncertain
+                return value
             self.counts.retried += 1
             await asyncio.sleep(delay)
 

@@ -82,11 +82,8 @@ def quote(text: str, *, keywords: Iterable[str] = ()) -> str:
     """The text as one word of a line, quoted where it must be: `split(quote(x))` gives x back."""
     if re.fullmatch(PLAIN, text) and text[0] not in "@-" and text.lower() not in {*keywords}:
         return text
-    return f'"{re.sub(ESCAPABLE, _escaped, text)}"'
-
-
-def _escaped(found: re.Match[str]) -> str:
-    return f"\\{found[0]}"
+    escaped = re.sub(ESCAPABLE, r"\\\g<0>", text)
+    return f'"{escaped}"'
 
 
 def join(*words: str) -> str:
