@@ -8,6 +8,8 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3.14 python3 p
 BIN := .venv/bin
 RUN := .venv/.run.stamp
 DEV := .venv/.dev.stamp
+# What a new environment gets; the lock of the tests holds that of the program.
+LOCK := requirements.lock
 # Each process loads all tests, for six seconds of a processor; five keep two cores busy, since many tests wait.
 TESTS := -n 5 --dist worksteal --ignore=tests/e2e -p no:schemathesis
 # Properties wait for nothing, and the files of the others need not be loaded.
@@ -44,7 +46,7 @@ $(RUN): requirements.lock pyproject.toml
 	@echo "Setting up .venv (once, about a minute) ..." >&2
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip --disable-pip-version-check uninstall -qq --yes setuptools
-	@$(PIP) --require-hashes -r requirements.lock
+	@$(PIP) --require-hashes -r $(LOCK)
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@$(COMPILE)
 	@touch $@
