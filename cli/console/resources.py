@@ -16,7 +16,7 @@ from shared.api.pace import Priority
 from shared.commands import Invocation
 from shared.commands.base import UNCHECKED, CommandContext, InChannel, Place
 from shared.commands.sequences import resolve_sequence
-from shared.domain.card import Card, Tone, Typed
+from shared.domain.card import Card, Typed, warning
 from shared.records import Actor, AuditEntry, RecordsUnavailable
 from shared.text.tokenize import join
 
@@ -134,7 +134,7 @@ async def with_channel_id(invocation: Invocation, directory: UserDirectory | Non
         return invocation
     place = await directory.locate(named.channel)
     if place.refusal:
-        raise exit_codes.Refused(Card(title=place.refusal, text=(place.fix,), tone=Tone.WARN))
+        raise exit_codes.Refused(warning(place.refusal, place.fix))
     named = replace(named, channel=place.channel)
     return replace(invocation, arguments=named, line=named.line)
 

@@ -155,6 +155,7 @@ class OutreachClient:
             page = await self.list_leads(limit=size, cursor=cursor, **more)
             if not page.items:
                 return
+            # Leads that are added in front push others to later pages, where they come again.
             fresh = {lead.id: lead for lead in page.items if lead.id not in seen}
             seen.update(dict.fromkeys(fresh))
             while len(seen) > REMEMBERED_LEADS:
@@ -280,6 +281,7 @@ class OutreachClient:
             try:
                 value = await self._attempt(request, read, priority, deadline=started + self._total)
             except OutreachError as error:
+                # Here for all of them: whoever notices a failure below knows nothing of endpoints.
                 error.endpoint = request.endpoint
                 if uncertain and isinstance(error, NotFound) and request.method == "DELETE":
                     return read(None)  # the attempt whose outcome was unknown has removed it

@@ -168,6 +168,7 @@ def _model(item: Json, raw: Json, kind: Kind, overrides: Overrides) -> Any:
         model = kind.model.validate_python({**item, **read, "raw": raw})
     except ValidationError:  # only because there is no id: every other value may be unknown
         raise missing(kind.identifier, raw, kind) from None
+    # An inbox without an address, or a row without a name, can still be told from the others by its id.
     if getattr(model, kind.identifier):
         return model
     if not model.id:
