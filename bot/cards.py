@@ -338,13 +338,12 @@ def _mac(secret: str, text: str) -> str:
 
 def card_settings(settings: Settings) -> CardSettings:
     """The settings of cards: signed by the keys for secrets, or else by what the bot shares with Slack alone."""
-    slack = (settings.slack.signing_secret, settings.slack.bot_token)
-    kept = [one.get_secret_value() for one in (*settings.secret_keys, *slack) if one is not None]
+    keys = (*settings.secret_keys, settings.slack.signing_secret, settings.slack.bot_token)
     return CardSettings(
         several=len(settings.workspaces) > 1,
         lead_page=settings.links.lead,
         public_url=settings.public_url or "",
-        secrets=tuple(filter(None, kept)),
+        secrets=[key.get_secret_value() for key in keys if key],
     )
 
 
@@ -482,14 +481,14 @@ def _facts(alert: Alert, standing: Standing) -> str:
     return " · ".join(filter(None, facts))
 
 
-def _buttons(alert: Alert, standing: Standing, *, sends: bool) -> tuple[Button, ...]:
+def _buttons(alert: Alert, standing: Standing, *, sends: bool) -> Sequence[Button]:
     """To take care of it, to pause what still sends, by the number that the question names, and to look."""
     domain, names, here = domain_of(alert.event), standing.active, alert.workspace
     buttons = []
     if alert.acked_at is None and alert.recovered_at is None:
         buttons.append(act_button(ACK, alert.id, tone=Tone.GOOD))
     if not domain:
-        return tuple(buttons)
+        return buttons
     # Without a look at the account the button names no number; its question will.
     if not sends and names != []:
         label = f"Pause {show_number(len(names), 'sequence')}" if names else "Pause its sequences"
@@ -497,7 +496,7 @@ def _buttons(alert: Alert, standing: Standing, *, sends: bool) -> tuple[Button, 
         buttons.append(Button(label, every, workspace=here, tone=Tone.BAD))
     looks = {"Show domain": Domain(name=domain.lower()), "Show inboxes": Inboxes(filter=domain)}
     buttons += [Button(label, act, workspace=here, menu=True) for label, act in looks.items()]
-    return tuple(buttons)
+    return buttons
 
 
 def seen(inboxes: Sequence[Inbox], *, before: Standing, thresholds: Thresholds) -> Standing:

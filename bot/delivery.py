@@ -32,7 +32,7 @@ from shared.settings.sections import Rota, Routing
 from shared.store import Store, post_kinds
 from shared.store.alerts import NAME_LETTERS, Candidates
 from shared.store.deliveries import Decision, PendingDelivery, TurnPlan
-from shared.store.jobs import Again, Done, End, Job
+from shared.store.jobs import Done, End, Job
 from shared.store.messages import (
     INCIDENT,
     RATE_LIMITED,
@@ -272,8 +272,8 @@ def _hash(reply: str | None) -> str:
 
 MAX_CHANNELS = 16
 """Channels that are posted to at the same time."""
-LONGEST_BACKOFF, RENDER_SECONDS = 30.0, 60.0
-"""Seconds at most until a failed post is tried again, and until a message that can't be drawn is."""
+LONGEST_BACKOFF = 30.0
+"""Seconds at most until a failed post is tried again."""
 
 _FIXES = {
     "not_in_channel": "The bot isn't in the channel. Type /invite @outreach there.",
@@ -411,11 +411,7 @@ class Outbox:
         if not posts:
             return Done()
         channel = posts[0].channel
-        try:
-            message = await self._draw(posts)
-        except Exception:
-            log.exception("card not rendered", alerts=_named(posts))
-            return Again(after=RENDER_SECONDS)
+        message = await self._draw(posts)
         outcome = await self._messages.repaint(channel, posts[0].ts, message, payload=cards.payload(posts))
         match outcome:
             case Sent():

@@ -37,7 +37,6 @@ from shared.domain.wall_clock import DAY, moment
 from shared.domain_health.lookup import Lookup, Pace, resolvers_of, system_resolvers
 from shared.domain_health.report import CheckReport, DomainReport, Followed, encode
 from shared.guardrails.rule import subject_key
-from shared.records import RecordsUnavailable
 from shared.store.alerts import NAME_LETTERS
 from shared.store.domains import DueDomain, News
 from shared.store.jobs import Job
@@ -62,12 +61,9 @@ class CardRefresher:
         """The sequences that the last look saw active though they were paused here, with their revisions."""
 
     async def run(self) -> None:
-        """Compare the open cards with the service regularly."""
+        """Compare the open cards with the service regularly. Raises `RecordsUnavailable`."""
         while True:
-            try:
-                await visit(self._contexts.clients, self._refresh, failed="cards not refreshed")
-            except RecordsUnavailable as error:
-                log.warning("cards not refreshed", error=type(error).__name__)
+            await visit(self._contexts.clients, self._refresh, failed="cards not refreshed")
             await asyncio.sleep(LEAST)
             await self._signals.account.wait(EVERY - LEAST)
 
