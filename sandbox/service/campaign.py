@@ -268,6 +268,9 @@ class Campaign:
         return settled
 
     def _tell(self, kind: str, lead: Lead, response: Response, *, away: int, payload: dict[str, Any]) -> None:
+        if self._publish_to is None:  # of the past nobody is told
+            self.account.events += 1
+            return
         event = Event(
             kind=kind,
             at=self.now,
