@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -34,6 +35,11 @@ async def post_old(team: Team, action: str, value: str, *, thread_ts: str = "") 
     url = f"{team.environ['SLACK_API_URL']}chat.postMessage"
     async with team.http.post(url, json=body, headers=headers) as answer:
         return Message((await answer.json())["message"] | {"channel": ALERTS})
+
+
+async def is_open(team: Team, words: str, user: str = "ann") -> bool:
+    """True once the modal before this person shows these words."""
+    return words in json.dumps(await team.open_view(user))
 
 
 async def test_a_form_refuses_what_is_wrong_and_then_does_what_it_says(team: Team) -> None:
@@ -139,11 +145,7 @@ async def test_home_and_modals_are_text_where_their_blocks_are_refused(team: Tea
     await team.act("settings", refused_blocks=EVERY_BLOCK)
     assert {block["type"] for block in (await team.home()).data["blocks"]} == {"section"}
     assert (await submit(team, {"sequence": options[0]["value"]}, options))["errors"] == {}
-
-    async def answered() -> bool:
-        return "paused" in json.dumps(await team.open_view("ben"))
-
-    await team.until(answered)
+    await team.until(partial(is_open, team, "paused", "ben"))
 
 
 async def test_home_shows_what_is_urgent_of_every_workspace_and_a_line_for_each(team: Team) -> None:
@@ -154,6 +156,13 @@ async def test_home_shows_what_is_urgent_of_every_workspace_and_a_line_for_each(
     home = await team.home()
     for words in ("2 unclaimed replies", "acme · ", "Outreach workspaces · 2"):
         assert words in home.shown
+    for place, label, words in (
+        ("home", "Help", "All commands"),
+        ("view", "All commands", "resume SEQUENCE"),
+    ):
+        await team.act("click", **{place: True}, text=label, user="ann", wait=5)
+        await team.until(partial(is_open, team, words))
+    assert len(await team.calls("views.open")) == 1, "a click in a modal is answered there"
     assert "Workspace globex" in (await team.ask("subscribe bounces here @globex")).shown
     listed = data_of(await team.ask("subscriptions"))
     for words in ("unsubscribe bounces @globex", "the setting alert_channel"):
