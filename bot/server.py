@@ -17,7 +17,9 @@ import uvicorn
 
 from bot.app import Bot, open_bot
 from bot.http.asgi import Application, CurrentApplication, unavailable
-from bot.telemetry import build, logs, metrics
+from bot.telemetry import logs, metrics
+from shared.api.version import VERSION
+from shared.build import read_commit
 from shared.records import RecordsUnavailable
 from shared.settings import Settings, SettingsError
 from shared.storage.allocator import give_memory_back
@@ -82,8 +84,8 @@ async def serve(settings: Settings, *, load: Callable[[], Settings] | None = Non
     accepted from then on, because what is written would be in no file that anyone reads. `OSError` for a taken port.
     """
     logs.set_up(settings.log_level)
-    commit = await asyncio.to_thread(build.read_commit, build.HOME)
-    metrics.BUILD.labels(migrate.program_version(), commit, migrate.HEAD).set(1)
+    commit = await asyncio.to_thread(read_commit)
+    metrics.BUILD.labels(VERSION, commit, migrate.HEAD).set(1)
     # A taken port is told before the database is touched.
     listener = socket.create_server((settings.host, settings.port), backlog=2048)
     async with AsyncExitStack() as stack:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-import tomllib
+import runpy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -183,7 +183,7 @@ def test_every_error_message_of_troubleshooting_is_one_of_the_program() -> None:
 
 
 def test_the_changelog_begins_with_what_is_unreleased_or_the_version_of_the_program() -> None:
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    version = runpy.run_path(str(ROOT / "shared/api/version.py"))["VERSION"]
     found = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
     assert next(name for name in found if name != "Unreleased") == version
     assert "Unreleased" not in found[1:]

@@ -14,7 +14,7 @@ from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
 import outreach_ops
-from bot.telemetry.build import read_commit
+from shared.build import read_commit
 
 ROOT = Path(__file__).parents[1]
 PROGRAM = ("bot", "cli", "sandbox", "shared", "tui", "manifest.yml")

@@ -84,10 +84,11 @@ def manifest(options: Namespace) -> None:
 
 def version() -> str:
     """The version, the commit and the database schema in a line."""
-    from bot.telemetry.build import HOME, read_commit
-    from shared.store.db import migrate
+    from shared.api.version import VERSION
+    from shared.build import read_commit
+    from shared.store.db.migrate import HEAD
 
-    return f"outreach {migrate.program_version()} (commit {read_commit(HOME) or 'unknown'}, schema {migrate.HEAD})"
+    return f"outreach {VERSION} (commit {read_commit() or 'unknown'}, schema {HEAD})"
 
 
 def _slack_address(url: str) -> str:

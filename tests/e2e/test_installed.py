@@ -15,7 +15,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from bot.telemetry.build import read_commit
+from shared.build import read_commit
 from tests.e2e.conftest import ROOT, announced, headless_demo
 from tests.kit.processes import running
 

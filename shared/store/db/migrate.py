@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import time
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import sqlalchemy as sa
 
+from shared.api.version import VERSION
 from shared.frozen import frozen
 from shared.records import RecordsUnavailable
 from shared.storage import database
@@ -45,7 +45,7 @@ class SchemaState:
         if not self.revision or self.revision in _known():
             return ""
         made_by = f"version {self.made_by}" if self.made_by else "another version"
-        this = f"this is version {program_version()}"
+        this = f"this is version {VERSION}"
         # The schemas from before the baseline have lower numbers of four digits.
         if self.revision.isdecimal() and len(self.revision) == len(BASELINE) and self.revision < BASELINE:
             return (
@@ -66,14 +66,6 @@ def _known() -> frozenset[str]:
     return frozenset(file.name.partition("_")[0] for file in (SCRIPTS / "versions").glob("[0-9]*.py"))
 
 
-def program_version() -> str:
-    """The installed version of the program."""
-    try:
-        return version("outreach-ops")
-    except PackageNotFoundError:
-        return "unknown"
-
-
 def upgrade(engine: sa.Engine) -> None:
     """Apply what is missing; returns at once when nothing is. Raises `UnusableSchema`."""
     with engine.connect().execution_options(read_only=True) as connection, connection.begin():
@@ -91,7 +83,7 @@ def upgrade(engine: sa.Engine) -> None:
             else:
                 metadata.create_all(connection, checkfirst=False)  # tables of another program are an error
                 connection.execute(sa.insert(alembic_version).values(version_num=HEAD))
-            made = sa.insert(releases).values(revision=HEAD, version=program_version(), at=time.time())
+            made = sa.insert(releases).values(revision=HEAD, version=VERSION, at=time.time())
             connection.execute(made)
 
 

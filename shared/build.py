@@ -5,11 +5,11 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-HOME = Path(__file__).parents[2]
+HOME = Path(__file__).parents[1]
 """The checkout, or the installed folder that holds the packages."""
 
 
-def read_commit(home: Path) -> str:
+def read_commit(home: Path = HOME) -> str:
     """The commit that was recorded when the package was built, else that of the checkout, else nothing."""
     recorded = home / "commit.txt"
     if recorded.is_file():
