@@ -627,8 +627,8 @@ def settled(post: Post) -> Card | None:
 
 
 def _has_passed(post: Post, alert: Alert) -> bool:
-    """True where a post calls a person whose turn it isn't."""
-    return is_user(post.mention) and alert.owner != post.mention
+    """True where a post calls a person whose turn it isn't; without a rota the settings name whom it calls."""
+    return bool(alert.rota) and is_user(post.mention) and alert.owner != post.mention
 
 
 def card_of(post: Post, settings: CardSettings, *, in_list: bool = False) -> Card:

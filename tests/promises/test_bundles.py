@@ -38,9 +38,13 @@ async def test_forty_replies_at_once_are_a_few_messages_of_up_to_thirteen(team: 
 
 
 async def test_each_reply_of_a_message_is_claimed_by_itself(team: Team) -> None:
+    await team.stop()
+    team.set('[routes]\nmention = "U0BEN00002"\n')
+    await team.start()
     await deliver_at_once(team, [interested(f"Lead{number:02}") for number in range(20)])
     messages = await told(team, r"Lead\d\d at Acme", 20)
     bundle = max(messages, key=lambda one: len(one.shown))
+    assert "<@U0BEN00002>" in bundle.mrkdwn
     names = re.findall(r"(Lead\d\d) at Acme", bundle.shown)
     await team.click(bundle, "Claim", near=f"{names[2]} at Acme", user="ben")
     now = await team.changed(bundle, "@ben")
