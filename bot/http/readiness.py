@@ -118,7 +118,7 @@ class ReadinessProbe:
             "slack": self._core.outbox.slack_error or self._slack,
             "tasks": self._core.supervisor.state,
             "socket_mode": self.socket_mode.state if self.socket_mode else "off",
-            "api": OK if set(self._api.values()) == {OK} else "; ".join(sorted(set(self._api.values()))),
+            "api": "; ".join(sorted(set(self._api.values()))),
             "workspaces": {name: {"api": state} for name, state in self._api.items()},
         }
         routing = unrouted is not None and unrouted < UNROUTED_SECONDS

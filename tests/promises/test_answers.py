@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
 
-from tests.kit import Account, Message, Shell, Team, interested
+from tests.kit import Account, Message, Shell, Team, interested, paused_domain
 from tests.kit.clock import moment
 from tests.kit.team import ALERTS
 
@@ -145,6 +146,7 @@ async def test_home_shows_mine_three_unclaimed_and_what_needs_attention(team: Te
     names = ("Ada", "Bob", "Cleo", "Dora", "Emil")
     for name in names:
         await team.deliver(interested(name))
+    await team.deliver(paused_domain("useacme.example"))
     card = await team.card("Ada")
     await team.settled()
     await team.click(card, "Claim")
@@ -154,6 +156,8 @@ async def test_home_shows_mine_three_unclaimed_and_what_needs_attention(team: Te
     assert home.shown.index("Yours") < home.shown.index("Unclaimed") < home.shown.index("Needs attention")
     assert home.buttons.count("Claim") == 3
     assert "and 1 more" in home.shown
+    assert re.search(r"useacme\.example\s+paused \S+ \w+ ago", home.shown)
+    assert "Pause sequences …" in home.buttons
 
 
 async def test_a_sample_card_is_seen_by_one_person_and_its_buttons_change_nothing(team: Team) -> None:
