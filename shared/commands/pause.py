@@ -346,7 +346,9 @@ async def _result(done: Changes, act: SetStatus, context: CommandContext) -> Res
         return Result(card, rows=rows_of([only], status))
     if not (touched or failed):
         return Result(Card(f"Nothing left to {act.verb}", text=leftovers(done)))
-    uncertain, facts, resumes = having(done, "uncertain"), [Fact("Reason", act.reason)], True
+    uncertain, facts, resumes = having(done, "uncertain"), [], True
+    if act.reason:
+        facts.append(Fact("Reason", act.reason))
     if touched:
         title = title_of(touched, f"paused{context.until(act.until)}" if is_paused else "sending again")
     else:
@@ -359,7 +361,7 @@ async def _result(done: Changes, act: SetStatus, context: CommandContext) -> Res
         title,
         tone=Tone.WARN if failed or not resumes else Tone.GOOD,
         text=("" if is_one else names_of(touched), *leftovers(done), "" if resumes else NO_BOT),
-        facts=facts if act.reason else facts[1:],
+        facts=facts,
         buttons=(Button("Paused sequences", Sequences(status="paused")),) if uncertain else (),
         footer=note,
     )
