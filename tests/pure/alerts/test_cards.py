@@ -248,10 +248,13 @@ OTHERS: dict[str, Callable[[], Message]] = {
         "unfinished", alert(**{**CLAIMED, "claimed_by": "U2"}), note=Card("Not done"), mention="U1"
     ),
     "turn": lambda: posted(
-        "turn", alert(waiting_since=1.0, owner="U1ANN"), note=Card("Turn"), mention="U1ANN"
+        "turn", alert(waiting_since=1.0, rota="sales", owner="U1ANN"), note=Card("Turn"), mention="U1ANN"
     ),
     "turn, passed on": lambda: posted(
-        "turn", alert(waiting_since=1.0, owner="U2BEN"), note=Card("Turn"), mention="U1ANN"
+        "turn",
+        alert(waiting_since=1.0, rota="sales", owner="U2BEN", owner_name="ben"),
+        note=Card("Turn"),
+        mention="U1ANN",
     ),
     "several bounces": lambda: posted("alert", *[alert("lead.bounced")] * 2, mention=""),
     "a domain in a list": lambda: card_blocks.render_condensed(

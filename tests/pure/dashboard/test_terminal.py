@@ -132,8 +132,10 @@ def pipe() -> Iterator[list[int]]:
 
 @pytest.mark.parametrize("lost", ["closed", "terminated", "hung up"])
 async def test_a_lost_terminal_and_a_signal_end_the_dashboard(
-    monkeypatch: pytest.MonkeyPatch, pipe: list[int], lost: str
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, pipe: list[int], lost: str
 ) -> None:
+    former = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it is ignored
+    request.addfinalizer(lambda: signal.signal(signal.SIGHUP, former))
     insisted, left = list[str](), asyncio.Event()
     monkeypatch.setattr(terminal, "EVERY", 0.01)
     monkeypatch.setattr(terminal, "insist", lambda: insisted.append("once"))
