@@ -591,8 +591,11 @@ class HurriedServer(server.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for listener in self.servers:
             listener.close()
-        for connection in list(self.server_state.connections):
-            connection.shutdown()
+        # What was accepted just now is a connection only some rounds of the loop later.
+        for _round in range(5):
+            await asyncio.sleep(0)
+            for connection in list(self.server_state.connections):
+                connection.shutdown()
         await until(lambda: not (self.server_state.connections or self.server_state.tasks))
 
 
