@@ -98,8 +98,8 @@ lint: $(DEV)  ## ruff, import contracts, mypy --strict, stale pages, words, docu
 	@$(BIN)/python -m tools.page_format --check
 	@$(BIN)/lint-imports
 	@fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && cp -r docs "$$fresh" && \
-		$(MAKE) --no-print-directory docs INTO="$$fresh" PICTURES= && diff -ru docs "$$fresh/docs" && \
-		diff -u manifest.yml "$$fresh/manifest.yml" || { echo "Generated pages are stale: run 'make docs'." >&2; exit 1; }
+		$(MAKE) --no-print-directory docs INTO="$$fresh" PICTURES= && diff -ru docs "$$fresh/docs" || \
+		{ echo "Generated pages are stale: run 'make docs'." >&2; exit 1; }
 	@$(BIN)/python -m pytest -q -m lint -p no:schemathesis -o timeout=600 tests/test_*.py $(ARGS)
 	@$(BIN)/mypy
 
@@ -110,8 +110,7 @@ format: $(DEV)  ## fix and format the code with ruff
 bench: $(DEV)  ## measured ratios against baselines of the same run
 	@$(BIN)/python -m tools.bench $(ARGS)
 
-docs: $(DEV)  ## write manifest.yml, the pages that are made from the tables, and the pictures (PICTURES= leaves them)
-	@{ echo '# Made by `make docs`. With the address of your bot: outreach manifest --url https://bot.example.com'; $(BIN)/outreach manifest --url https://YOUR-BOT.example; } >$(INTO)/manifest.yml
+docs: $(DEV)  ## write the pages that are made from the tables, and the pictures (PICTURES= leaves them)
 	@$(BIN)/python -m tools.docs_pages $(INTO)/docs
 ifneq ($(PICTURES),)
 	@$(BIN)/python -m tools.pictures $(INTO)/docs

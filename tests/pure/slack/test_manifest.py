@@ -1,15 +1,16 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from bot.slack import manifest
+from shared.commands import COMMANDS
 
-ROOT = Path(__file__).parents[3]
 
-
-def test_the_manifest_in_the_repository_is_the_one_that_the_table_makes() -> None:
-    assert (ROOT / "manifest.yml").read_text().endswith(manifest.render()), "run `make docs`"
+def test_it_names_every_command_and_gives_a_reason_for_every_scope() -> None:
+    app = manifest.manifest()
+    (command,) = app["features"]["slash_commands"]
+    assert command["usage_hint"].split(" | ") == list(COMMANDS)
+    assert app["oauth_config"]["scopes"]["bot"] == list(manifest.SCOPES)
 
 
 def test_the_platforms_limits_are_kept() -> None:
