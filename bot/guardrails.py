@@ -31,7 +31,7 @@ from shared.commands.hold import Busy, change_status
 from shared.commands.pause import Pause, SetStatus, Target
 from shared.commands.rules import load_activity
 from shared.commands.run import with_workspace
-from shared.commands.sequences import read_revisions
+from shared.commands.sequences import read_pauses
 from shared.commands.times import End as PauseEnd
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.event_kinds import TROUBLES
@@ -404,7 +404,7 @@ class Guardrails:
         incident = progress.incident
         actor = replace(actor_of(incident), channel=self._place(incident.workspace))
         context = self._contexts.at(incident.workspace, actor)
-        revisions = await read_revisions(context)
+        known = await read_pauses(context)
         listed = {one.id: one for one in await context.client.list_sequences()}
         changes = await self.store.records.last_changes(incident.workspace, incident.sequences)
         began = moment(incident.began_at)
@@ -416,7 +416,7 @@ class Guardrails:
             label = incident.label if len(incident.sequences) == 1 else name
             target = Target(id=name, label=label, status="active")
             if name in listed:
-                target = Target.listed(listed[name], revisions)
+                target = Target.listed(listed[name], known)
             if target.status == "active":
                 await self._pause(progress, target, context)
             elif name in progress.asked:

@@ -306,6 +306,16 @@ class Timer:
     payload: Mapping[str, str] = field(default_factory=dict)
 
 
+@frozen
+class Pauses:
+    """The records of the sequences of a workspace at one moment, by their ids."""
+
+    revisions: Mapping[str, int] | None = None
+    """The numbers of their changes; none is 0. None: the records can't be read."""
+    timers: Mapping[str, Timer] = field(default_factory=dict)
+    """The ends of the timed pauses, the next one first."""
+
+
 # -- guardrails: rules, switches, incidents and counts
 
 POLL, HEALTH, CLOSED = "poll", "health", "closed"

@@ -19,7 +19,7 @@ from bot.guardrails import Guardrails
 from bot.worker import Kind
 from shared.api.errors import NotFound, OutreachError
 from shared.commands.base import CommandContext
-from shared.commands.hold import hold
+from shared.commands.hold import hold, send_status
 from shared.commands.replies import Replies
 from shared.commands.run import with_workspace
 from shared.commands.subscribe import digest_card
@@ -151,7 +151,8 @@ class DueJobs:
         if change is None:
             return False
         async with hold(change, changes) as held:
-            await held.send(context)
+            held.is_sent = True
+            await send_status(sequence, status, context)
         return True
 
     async def revert_late(self, late: Sequence[Job], _deadline: float) -> Mapping[Job, End]:

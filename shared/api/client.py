@@ -192,7 +192,7 @@ class OutreachClient:
         request = _request(endpoint, body=body)
         with failed_attempts() as made:
             result = await self._call(request, lambda answer, **_: decode.added(answer), "", priority)
-        return replace(result, repeated=any(isinstance(one, Uncertain) for one in made.failures))
+        return replace(result, repeated=made.is_uncertain)
 
     async def remove_lead(self, lead_id: str, *, priority: Priority = INTERACTIVE) -> None:
         """Remove a lead from all sequences (DELETE /leads/{id}); its reply history is kept."""
@@ -285,8 +285,10 @@ class OutreachClient:
                 error.endpoint = request.endpoint
                 if uncertain and isinstance(error, NotFound) and request.method == "DELETE":
                     return read(None)  # the attempt whose outcome was unknown has removed it
-                attempts().failures.append(error)
-                uncertain = uncertain or isinstance(error, Uncertain)
+                made = attempts()
+                made.failures.append(error)
+                if isinstance(error, Uncertain):
+                    uncertain = made.is_uncertain = True
                 is_impatient = priority is INTERACTIVE and isinstance(error, Unreachable)
                 total = min(self._total, PATIENCE_SECONDS) if is_impatient else self._total
                 is_repeatable = error.did_nothing or (error.may_pass and request.is_safe_to_repeat)

@@ -39,6 +39,8 @@ class Attempts:
     """The endpoints."""
     answered: int = 0
     """The number of attempts that the service has answered."""
+    is_uncertain: bool = False
+    """The service may carry out one of them, also where a later one failed for sure, or was answered."""
 
 
 _attempts: ContextVar[Attempts] = ContextVar("failed_attempts")

@@ -34,8 +34,8 @@ ONLY_READING = "Assistants can only read. A person makes changes, with a command
 CLIENT_READS = "list_sequences list_leads iter_pages iter_leads list_inboxes stats budget counts service_time"
 RECORD_READS = """
     arrivals audit bot_is_running broken broken_since claim_times digest_at domain_past domain_sequences
-    done_counts heard_since incidents interested_replies last_changes last_reply open_replies own_replies past period
-    reports revisions rules subscriptions summary switches timers domains guardrails turns changes
+    done_counts heard_since incidents interested_replies last_changes last_reply open_replies own_replies past pauses period
+    reports rules subscriptions summary switches domains guardrails turns changes
 """
 READS = frozenset(f"{CLIENT_READS} {RECORD_READS}".split())
 """What only reads, of the client and of the records. It is named: what is forgotten counts as a change."""

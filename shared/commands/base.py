@@ -128,8 +128,11 @@ class Arguments(Data, ABC):
         return True
 
     @abstractmethod
-    async def run(self, context: CommandContext) -> Result | Question:
-        """Give a result, or the question that it asks first. Raises `OutreachError`, `RecordsUnavailable`."""
+    async def run(self, context: CommandContext) -> Result | Question | Act:
+        """Give a result, the question that it asks first, or what it does without a question.
+
+        Raises `OutreachError`, `RecordsUnavailable`.
+        """
 
     @classmethod
     def read(cls, words: Words) -> Self:
@@ -341,12 +344,10 @@ class Result(Data):
 class Act(Data, ABC):
     """A change as data, with everything resolved to ids: nothing is read or looked up again to carry it out."""
 
-    command = ""
-
     @property
+    @abstractmethod
     def verb(self) -> str:
         """The command whose permission it needs."""
-        return self.command
 
     @abstractmethod
     async def carry_out(self, context: CommandContext) -> Result:
@@ -372,8 +373,6 @@ class Question(Data):
     """The card that says what will change, without buttons."""
     choices: tuple[Choice, ...]
     """The first is what the command says."""
-    asks: bool = True
-    """False: only where everything is asked first, such as after a key in the dashboard."""
     is_open: bool = False
     """True: the command says none of the choices, so that nobody may confirm it unseen."""
     no: str = "Cancel"

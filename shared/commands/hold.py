@@ -71,17 +71,7 @@ class Held:
     has_own_timer: bool = False
     """A timer was set for this change before its request; where that is refused, the earlier one returns."""
     is_sent: bool = False
-    is_late: bool = False
-    """The service may carry a request out after this change."""
-
-    async def send(self, context: CommandContext) -> None:
-        """Ask the service for the status. Raises `OutreachError`."""
-        change, self.is_sent = self.change, True
-        with failed_attempts() as made:
-            try:
-                await send_status(change.sequence, change.status, context=context)
-            finally:
-                self.is_late = any(isinstance(one, Uncertain) for one in made.failures)
+    """Set before the service is asked."""
 
 
 @contextlib.asynccontextmanager
@@ -92,11 +82,12 @@ async def hold(change: SequenceChange, changes: SequenceChanges) -> AsyncIterato
     """
     held, renewing = Held(change), asyncio.create_task(_renew(change, changes))
     try:
-        yield held
+        with failed_attempts() as made:
+            yield held
     except BaseException as error:
         is_clear = isinstance(error, OutreachError) and not isinstance(error, (Uncertain, Unreadable))
         result = ChangeResult(outcome="uncertain", keep_timer=True)
-        if not held.is_sent or (is_clear and not held.is_late):
+        if not held.is_sent or (is_clear and not made.is_uncertain):
             # Nothing changed: an earlier timer still holds, and one that was set for this change is dropped.
             keep = not held.has_own_timer
             result = ChangeResult(outcome="unchanged", timer=change.timer, keep_timer=keep)
@@ -107,7 +98,7 @@ async def hold(change: SequenceChange, changes: SequenceChanges) -> AsyncIterato
         is_change = held.is_sent or bool(not held.keep_timer and (held.timer or change.timer))
         result = ChangeResult(
             outcome="confirmed" if is_change else "unchanged",
-            late=held.is_late,
+            late=made.is_uncertain,
             timer=held.timer,
             keep_timer=held.keep_timer,
         )
@@ -145,7 +136,7 @@ async def change_status(target: Target, act: SetStatus, context: CommandContext)
         note = MAY_RESUME if status == "paused" else ""
         if target.status == status:
             return Changed(outcome="already", note=note)
-        await send_status(target.id, status, context=context)
+        await send_status(target.id, status, context)
         return Changed(outcome="changed", note=note)
     done = Changed(outcome="moved")
     try:
@@ -178,7 +169,8 @@ async def _change(held: Held, target: Target, act: SetStatus, context: CommandCo
         held.has_own_timer = True
         await context.records.set_timer(context.workspace.name, timer)
     if not is_so:
-        await held.send(context)
+        held.is_sent = True
+        await send_status(target.id, status, context)
     note = FORGOTTEN if is_so and before and not timer else ""
     if is_so and status == "active":
         return Changed(outcome="changed" if before else "already", note=note)
@@ -194,7 +186,7 @@ async def _change(held: Held, target: Target, act: SetStatus, context: CommandCo
     return Changed(outcome="changed", before=undo, note=note)
 
 
-async def send_status(name: str, status: Status, *, context: CommandContext) -> None:
+async def send_status(name: str, status: Status, context: CommandContext) -> None:
     """Set the status at the service; an answer that contradicts it doesn't confirm it, and is read again.
 
     Raises `Unavailable` if the list agrees with that answer, and `Uncertain` if it doesn't.

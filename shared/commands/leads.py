@@ -394,7 +394,7 @@ def _leaves(value: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[t
 class RemoveLead(Act):
     """Removes a lead from all sequences."""
 
-    command = "remove"
+    verb = "remove"
     id: str
     label: str
 

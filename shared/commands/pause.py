@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Many
 from dataclasses import replace
@@ -29,7 +30,7 @@ from shared.commands.base import (
     texts,
 )
 from shared.commands.inboxes import need_inboxes
-from shared.commands.sequences import Sequences, read_revisions, read_timers, resolve_sequence, sequence_table
+from shared.commands.sequences import Sequences, read_pauses, resolve_sequence, sequence_table
 from shared.commands.times import END_WORDS, End, end_mistake, read_end
 from shared.domain.card import Button, Card, Fact, Tone, warning
 from shared.text.formats import clip, show_number, show_some
@@ -38,7 +39,7 @@ from shared.text.tokenize import quote
 if TYPE_CHECKING:
     from shared.api.models import Sequence
     from shared.commands.hold import Changes
-    from shared.records import Timer
+    from shared.records import Pauses, Timer
 
 Status = Literal["active", "paused"]
 LOOK_BACK = timedelta(days=30)
@@ -52,7 +53,6 @@ WAS: Mapping[str, Status] = {"paused": "active", "active": "paused"}
 """The status that a sequence has before it gets another."""
 VERB: Mapping[str, str] = {"paused": "pause", "active": "resume"}
 Outcome = Literal["changed", "already", "moved", "gone", "uncertain", "failed"]
-FAILED: tuple[Outcome, ...] = ("failed", "uncertain", "gone")
 EFFECT: Mapping[str, Literal["paused", "resumed"]] = {"paused": "paused", "active": "resumed"}
 
 
@@ -68,8 +68,8 @@ class OnSequences(OnSequence, Changing):
         text = self.target[0].lower() if len(self.target) == 1 else ""
         return text if text == ALL or (text.startswith(DOMAIN) and len(text) > len(DOMAIN)) else ""
 
-    async def run(self, context: CommandContext) -> Result | Question:
-        """Read what is meant as a question; most are asked only by a face that asks everything."""
+    async def run(self, context: CommandContext) -> Result | Question | Act:
+        """Read what is meant; one sequence is paused or resumed without being asked, unless its pause gets another end."""
         act, scope = SetStatus(status="active"), self.scope
         if isinstance(self, Pause):
             until = self.end.after(context.now(), zone=context.zone)
@@ -78,18 +78,10 @@ class OnSequences(OnSequence, Changing):
             # Between backticks an answer would show it as code of ours.
             reason = self.reason.replace("`", "'")
             act = SetStatus(status="paused", until=until, reason=reason, keep_longer=bool(scope))
-        revisions, before = await read_revisions(context), await read_timers(context)
-        listed = await context.sequences()
+        known, listed = await read_pauses(context), await context.sequences()
         # One that resumes a sequence meanwhile is gone after the list, and one that is set meanwhile was not there before.
-        timers = {**before, **await read_timers(context)}
-        plan = Plan(
-            act=act,
-            context=context,
-            sequences=listed,
-            revisions=revisions,
-            timers=timers,
-            until=context.until(act.until),
-        )
+        timers = {**known.timers, **(await read_pauses(context)).timers}
+        plan = Plan(act=act, context=context, sequences=listed, known=known, timers=timers)
         if not scope:
             return _named(self, plan)
         if scope != ALL:
@@ -157,9 +149,9 @@ class Target(Data):
     """The number of changes that an Undo expects: at another one the sequence is left as it is."""
 
     @classmethod
-    def listed(cls, sequence: Sequence, revisions: Mapping[str, int] | None) -> Self:
-        """A sequence as it was listed after these revisions were read."""
-        revision = None if revisions is None else revisions.get(sequence.id, 0)
+    def listed(cls, sequence: Sequence, known: Pauses) -> Self:
+        """A sequence as it was listed after these records were read."""
+        revision = None if known.revisions is None else known.revisions.get(sequence.id, 0)
         return cls(id=sequence.id, label=sequence.label, status=sequence.status or "", revision=revision)
 
 
@@ -207,11 +199,10 @@ class Plan(Data):
     act: SetStatus
     context: CommandContext
     sequences: Many[Sequence]
-    revisions: Mapping[str, int] | None
+    known: Pauses
+    """The records of before the sequences were listed."""
     timers: Mapping[str, Timer]
-    """The ends of timed pauses, by sequence."""
-    until: str
-    """The end of the pause in words; empty where it has none."""
+    """The ends of timed pauses, by sequence, also those of after that."""
 
     @property
     def able(self) -> Many[Sequence]:
@@ -226,16 +217,17 @@ class Plan(Data):
 
     def of(self, sequences: Iterable[Sequence]) -> SetStatus:
         """The act on these."""
-        targets = tuple(Target.listed(sequence, self.revisions) for sequence in sequences)
+        targets = tuple(Target.listed(sequence, self.known) for sequence in sequences)
         return replace(self.act, targets=targets)
 
     def question(self, *more: Choice, which: str = "", text: str = "") -> Question:
         """The question about these sequences; the button names what it changes."""
-        able, choice, does = self.able, self.choice, "They continue sending where they stopped."
+        able, choice, until = self.able, self.choice, self.context.until(self.act.until)
+        does = "They continue sending where they stopped."
         if self.act.status == "paused":
-            does = f"They stop sending{self.until or ' until you resume them'}. Replies still arrive."
+            does = f"They stop sending{until or ' until you resume them'}. Replies still arrive."
         table = replace(sequence_table(able[:SHOWN]), total=len(able))
-        card = warning(f"{choice.label}{which}{self.until}?", text, does, table=table)
+        card = warning(f"{choice.label}{which}{until}?", text, does, table=table)
         return Question(card=card, choices=(choice, *more))
 
     @property
@@ -244,7 +236,7 @@ class Plan(Data):
         return Choice(act.label, act)
 
 
-def _named(arguments: OnSequences, plan: Plan) -> Result | Question:
+def _named(arguments: OnSequences, plan: Plan) -> Result | Question | Act:
     """The sequence of a name or an id."""
     target, is_pause = arguments.target, isinstance(arguments, Pause)
     match = resolve_sequence(plan.sequences, target, greedy=is_pause)
@@ -275,21 +267,22 @@ def _no_end(arguments: OnSequences, target: tuple[str, ...], words: tuple[str, .
     return UsageError(warning(title, "Nothing was paused.", hint, buttons=buttons))
 
 
-def _one(sequence: Sequence, plan: Plan) -> Question:
+def _one(sequence: Sequence, plan: Plan) -> Question | Act:
     """One sequence; a pause gets another end only with a question: it never ends earlier without being asked."""
-    act, label, until = plan.of([sequence]), clip(sequence.label), plan.until
-    verb, does = act.verb.capitalize(), "It continues where it stopped."
-    if act.status == "paused":
-        timer, end = plan.timers.get(sequence.id), act.until
-        is_longer = timer and end and timer.due_at <= end
-        if sequence.status == "paused" and (timer or end) and not is_longer:
-            present = plan.context.until(timer.due_at if timer else None).strip() or UNTIL_RESUMED
-            wanted = until.strip() or UNTIL_RESUMED
-            title, text = f"{label} is already paused {present}", f"Pause it {wanted} instead?"
-            question = ask(title, text, label=f"Pause {wanted}", act=act)
-            return replace(question, no=f"Keep {present}")
+    act, timer, context = plan.of([sequence]), plan.timers.get(sequence.id), plan.context
+    end, is_pause, label = act.until, act.status == "paused", clip(sequence.label)
+    until, verb, does = context.until(end), act.verb.capitalize(), "It continues where it stopped."
+    is_longer = timer and end and timer.due_at <= end
+    if is_pause and sequence.status == "paused" and (timer or end) and not is_longer:
+        present = context.until(timer.due_at if timer else None).strip() or UNTIL_RESUMED
+        wanted = until.strip() or UNTIL_RESUMED
+        title, text = f"{label} is already paused {present}", f"Pause it {wanted} instead?"
+        return replace(ask(title, text, label=f"Pause {wanted}", act=act), no=f"Keep {present}")
+    if not context.asks_always:
+        return act
+    if is_pause:
         does = f"It stops sending{f'{until}, then resumes' if end else ' until someone resumes it'}."
-    return replace(ask(f"{verb} {label}{until}?", does, label=verb, act=act), asks=False)
+    return ask(f"{verb} {label}{until}?", does, label=verb, act=act)
 
 
 async def _resume_all(plan: Plan) -> Question:
@@ -329,15 +322,11 @@ def _nothing_able(status: Status, *text: str, which: str = "") -> Result:
 # -- what became of it
 
 
-def having(done: Changes, *outcomes: Outcome) -> list[Target]:
-    """The sequences whose change has one of these outcomes."""
-    return [target for target, changed in done if changed.outcome in outcomes]
-
-
 async def _result(done: Changes, act: SetStatus, context: CommandContext) -> Result:
     """The result for the sequences: one by its name, several by their number."""
     status, is_paused, is_one = act.status, act.status == "paused", len(done) == 1
-    touched, failed, note = having(done, "changed"), having(done, *FAILED), done[0][1].note if is_one else ""
+    by, left = by_outcome(done)
+    touched, failed, note = by["changed"], by["failed"], done[0][1].note if is_one else ""
     if is_one and not touched:
         (only,) = act.targets
         other = (Resume if is_paused else Pause)(target=(only.id,))
@@ -345,8 +334,8 @@ async def _result(done: Changes, act: SetStatus, context: CommandContext) -> Res
         card = Card(title, text=(NOTHING_CHANGED,), buttons=(button,), footer=note)
         return Result(card, rows=rows_of([only], status))
     if not (touched or failed):
-        return Result(Card(f"Nothing left to {act.verb}", text=leftovers(done)))
-    uncertain, facts, resumes = having(done, "uncertain"), [], True
+        return Result(Card(f"Nothing left to {act.verb}", text=left))
+    uncertain, facts, resumes = by["uncertain"], [], True
     if act.reason:
         facts.append(Fact("Reason", act.reason))
     if touched:
@@ -356,11 +345,13 @@ async def _result(done: Changes, act: SetStatus, context: CommandContext) -> Res
         title = f"Couldn't {verb} {show_number(len(failed), 'sequence')}"
     if act.until and touched:  # a fact for faces that know each reader's zone
         facts.append(Fact("Until", context.show(act.until), at=act.until))
-        resumes = bool((await read_part(context.records.bot_is_running())).value)
+        # Who asks in Slack is answered by a bot that runs.
+        is_bots = context.actor.face == "slack"
+        resumes = is_bots or bool((await read_part(context.records.bot_is_running())).value)
     card = Card(
         title,
         tone=Tone.WARN if failed or not resumes else Tone.GOOD,
-        text=("" if is_one else names_of(touched), *leftovers(done), "" if resumes else NO_BOT),
+        text=("" if is_one else names_of(touched), *left, "" if resumes else NO_BOT),
         facts=facts,
         buttons=(Button("Paused sequences", Sequences(status="paused")),) if uncertain else (),
         footer=note,
@@ -403,11 +394,16 @@ LEFT: Mapping[Outcome, str] = {
 """The outcomes of sequences that were not changed, in words."""
 
 
-def leftovers(done: Changes) -> tuple[str, ...]:
-    """A sentence for each kind of sequence that was not changed, and why the service refused it."""
-    lines = []
-    for outcome, words in LEFT.items():
-        if targets := having(done, outcome):
-            lines.append(f"{words}: {names_of(targets)}.")
-    reasons = dict.fromkeys(one.note for _, one in done if one.outcome == "failed")
-    return (*lines, *reasons)
+def by_outcome(done: Changes) -> tuple[Mapping[Outcome, Many[Target]], Many[str]]:
+    """The sequences by what came of them; and a sentence for each kind that was not changed, with the reasons.
+
+    `failed` are all whose change isn't certain or wasn't made.
+    """
+    by, reasons = defaultdict[Outcome, list[Target]](list), dict[str, None]()
+    for target, changed in done:
+        by[changed.outcome].append(target)
+        if changed.outcome == "failed":
+            reasons[changed.note] = None
+    lines = [f"{words}: {names_of(by[outcome])}." for outcome, words in LEFT.items() if by[outcome]]
+    by["failed"] += by["uncertain"] + by["gone"]
+    return by, (*lines, *reasons)

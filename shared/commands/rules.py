@@ -141,7 +141,7 @@ def _is_taken(name: str, *text: str) -> Result:
 class AddRule(Act):
     """Adds a rule to a workspace."""
 
-    command = "guardrails"
+    verb = "guardrails"
     name: str
     sentence: str
 
@@ -183,7 +183,7 @@ async def _remove(rule: NamedRule, context: CommandContext) -> Result:
 class TurnOff(Act):
     """Turns a rule off, until a moment where one is given; without a name, all rules of all workspaces."""
 
-    command = "guardrails"
+    verb = "guardrails"
     name: str = ""
     until: datetime | None = None
 

@@ -112,11 +112,9 @@ async def run(asked: Invocation, context: CommandContext) -> Result | Question:
         done = await _recorded(doing, line, context, changes=asked.changes)
     except ArgumentError as error:  # of what only the context tells, such as the channel
         raise misused(type(command), error) from None
-    if isinstance(done, Result):
-        return done
-    if done.asks or context.asks_always:
-        return replace(done, line=line)
-    return await carry_out(done.choices[0].act, context, line=line)
+    if isinstance(done, Act):
+        return await carry_out(done, context, line=line)
+    return replace(done, line=line) if isinstance(done, Question) else done
 
 
 async def carry_out(act: Act, context: CommandContext, *, line: str = "") -> Result:
@@ -127,8 +125,8 @@ async def carry_out(act: Act, context: CommandContext, *, line: str = "") -> Res
 
 
 async def _answered_in_time(
-    doing: Awaitable[Result | Question], context: CommandContext
-) -> Result | Question:
+    doing: Awaitable[Result | Question | Act], context: CommandContext
+) -> Result | Question | Act:
     """Wait for something that only reads, until the service has answered nothing for some seconds.
 
     Raises the true cause: the last failure of a request, that an earlier 429 has stopped the key, or that there was no
@@ -157,8 +155,8 @@ async def _answered_in_time(
 
 
 async def _recorded(
-    doing: Awaitable[Result | Question], line: str, context: CommandContext, *, changes: bool
-) -> Result | Question:
+    doing: Awaitable[Result | Question | Act], line: str, context: CommandContext, *, changes: bool
+) -> Result | Question | Act:
     """Write the result to the audit, and add the Undo of its changes."""
     records, workspace, failure = context.records, context.workspace.name, None
     try:
@@ -169,8 +167,8 @@ async def _recorded(
         if not changes:
             raise
         done, failure = Result(Card(""), audit=f"failed: {error}", effect="failed"), error
-    if isinstance(done, Question) or not done.audit:
-        return replace(done, card=_in_workspace(done.card, context))
+    if not isinstance(done, Result) or not done.audit:
+        return done if isinstance(done, Act) else replace(done, card=_in_workspace(done.card, context))
     entry = AuditEntry(
         at=context.now(),
         actor=context.actor,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from collections.abc import Sequence as Many
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
@@ -32,7 +32,7 @@ from shared.text.tokenize import CURLY
 
 if TYPE_CHECKING:
     from shared.api.models import Sequence
-    from shared.records import Actor, Timer
+    from shared.records import Actor, Pauses, Timer
 
 TONES = {"active": Tone.GOOD, "paused": Tone.WARN}
 
@@ -76,7 +76,7 @@ async def _paused(listed: Many[Sequence], context: CommandContext) -> Result:
 
     ids = [sequence.id for sequence in listed]
     changes = await read_part(context.records.last_changes(context.workspace.name, ids))
-    entries, timers = changes.value or {}, await read_timers(context)
+    entries, timers = changes.value or {}, (await read_pauses(context)).timers
     rows, data = [], []
     for sequence in listed:
         timer, entry = timers.get(sequence.id), entries.get(sequence.id)
@@ -102,15 +102,11 @@ async def _paused(listed: Many[Sequence], context: CommandContext) -> Result:
     return Result(card, rows=data)
 
 
-async def read_revisions(context: CommandContext) -> Mapping[str, int] | None:
-    """Read this before the sequences are listed: later it shows which statuses may be outdated."""
-    return (await read_part(context.records.changes.revisions(context.workspace.name))).value
+async def read_pauses(context: CommandContext) -> Pauses:
+    """Read this before the sequences are listed: later its revisions show which statuses may be outdated."""
+    from shared.records import Pauses
 
-
-async def read_timers(context: CommandContext) -> Mapping[str, Timer]:
-    """The ends of the timed pauses by sequence; none where the records can't be read."""
-    timers = (await read_part(context.records.timers(context.workspace.name))).value
-    return {timer.key: timer for timer in timers or ()}
+    return (await read_part(context.records.pauses(context.workspace.name))).value or Pauses()
 
 
 def actor_of(timer: Timer) -> Actor:

@@ -22,13 +22,11 @@ from shared.commands.base import (
 )
 from shared.commands.pause import (
     EFFECT,
-    FAILED,
     VERB,
     SetStatus,
     Status,
     Target,
-    having,
-    leftovers,
+    by_outcome,
     rows_of,
     title_of,
 )
@@ -84,7 +82,7 @@ class Undo(Changing):
 class UndoChange(Act):
     """Takes back the change with this number in the audit, as far as nobody changed its sequences since."""
 
-    command = "undo"
+    verb = "undo"
     change: int
 
     async def carry_out(self, context: CommandContext) -> Result:
@@ -166,8 +164,8 @@ async def _take_back(
         target = Target(id=name, label=before.label, unchanged_since=before.revision)
         act = SetStatus(status=before.status, until=moment(before.ends_at), reason=before.reason)
         wanted.append((target, act))
-    changes = await change_each(wanted, context)
-    done, failed, text = having(changes, "changed"), having(changes, *FAILED), (others, *leftovers(changes))
+    by, left_as_is = by_outcome(await change_each(wanted, context))
+    done, failed, text = by["changed"], by["failed"], (others, *left_as_is)
     if not done:
         audit = f"failed: {' '.join(filter(None, text))}" if failed else ""
         card = warning("Couldn't undo this", *text)

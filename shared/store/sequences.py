@@ -19,6 +19,7 @@ from shared.records import (
     Actor,
     AuditEntry,
     ChangeResult,
+    Pauses,
     SequenceChange,
     Status,
     Timer,
@@ -70,9 +71,11 @@ class Timers(Repository):
     set_timer = writes(method(put_timer))
 
     @reads
-    def timers(self, tx: Transaction, workspace: str) -> Sequence[Timer]:
-        """The timers of a workspace, the next one first."""
-        return sorted(map(timer_of, jobs.listed(tx, "resume", workspace)), key=lambda timer: timer.due_at)
+    def pauses(self, tx: Transaction, workspace: str) -> Pauses:
+        """The timers of a workspace, and the revisions of its sequences."""
+        timers = sorted(map(timer_of, jobs.listed(tx, "resume", workspace)), key=lambda timer: timer.due_at)
+        revisions = _revisions(tx, c.workspace == workspace)
+        return Pauses(revisions=revisions, timers={timer.key: timer for timer in timers})
 
 
 def timer_of(job: Job) -> Timer:
@@ -100,10 +103,6 @@ class TimerReplaced(Exception):
 
 class SequenceChanges(Repository):
     """The locks of the sequences."""
-
-    @reads
-    def revisions(self, tx: Transaction, workspace: str) -> Mapping[str, int]:
-        return _revisions(tx, c.workspace == workspace)
 
     @writes
     def begin(

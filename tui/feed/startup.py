@@ -241,11 +241,11 @@ class ServiceFeed:
                 incident for incident in incidents if incident.sentence and incident.ended_at is None
             )
             poller.note(firings=firings)
-        timers = await _or(records.timers(workspace), None)
-        if timers is not None:
+        known = await _or(records.pauses(workspace), None)
+        if known is not None:
             pauses = (
                 PauseEnd(sequence=timer.key, until=timer.due_at.timestamp(), by=timer.payload.get("by", ""))
-                for timer in timers
+                for timer in known.timers.values()
             )
             poller.note(pauses=tuple(pauses))
         # Only of domains that are in trouble now: those that are well again are forgotten.

@@ -105,8 +105,7 @@ class Process:
 
     async def timer(self, name: str) -> Timer | None:
         """The timer of a sequence."""
-        known = await self.store.records.timers("default")
-        return next((timer for timer in known if timer.key == name), None)
+        return (await self.store.records.pauses("default")).timers.get(name)
 
     async def plan(self, names: Sequence[str], *, seconds: float, by: str = "ben") -> None:
         """Set the timers of pauses that end in so many seconds."""

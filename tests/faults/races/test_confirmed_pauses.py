@@ -65,7 +65,7 @@ async def test_pause_all_holds_while_a_hundred_and_twenty_timers_are_due(
     await resuming
     await ours.fire()
     assert set(remote.statuses.values()) == {"paused"}, card
-    assert await ours.store.records.timers("default") == []
+    assert (await ours.store.records.pauses("default")).timers == {}
 
 
 async def test_pause_all_does_not_claim_what_it_cannot_keep_paused(

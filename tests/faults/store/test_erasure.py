@@ -100,7 +100,7 @@ async def test_other_people_and_timers_stay(store: Store, clock: ManualClock) ->
     # An address that merely ends like the person's is somebody else's.
     for word in ("ada2@acme.example", "ada11@acme.example", "lada1@acme.example", "sq_1", REMOVED):
         assert word in left
-    assert len(await store.records.timers("default")) == 1
+    assert len((await store.records.pauses("default")).timers) == 1
 
 
 async def test_a_note_that_names_an_alert_of_the_person_is_erased_and_no_other(

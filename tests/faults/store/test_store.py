@@ -141,7 +141,7 @@ async def test_the_next_migration_is_applied_and_recorded(
         assert await store.database.read(lambda tx: sa.inspect(tx.connection).has_table("next_release"))
         state = await store.database.read(lambda tx: migrate.read_state(tx.connection))
         assert (state.revision, state.made_by) == ("9990", VERSION)
-        assert await store.records.timers("default") == [timer]
+        assert (await store.records.pauses("default")).timers == {"sq_1": timer}
 
 
 @pytest.mark.parametrize("revision", ["9999", "0042b", "a1b2c3"])
