@@ -335,18 +335,18 @@ class Outbox:
             return blockkit.render_condensed(await self._directory.name_channels(card, readers))
         return cards.message(posts, self._cards)
 
-    async def post(self, channel: Job, deadline: float) -> None:
+    async def post(self, channel: Job) -> None:
         """Post one message in this channel."""
         lease = await self._store.posting.turn(channel)
         if lease is None:
             return
-        outcome = await self._post(lease, deadline=deadline)
+        outcome = await self._post(lease)
         if isinstance(outcome, ChannelRefused):
             await self._directory.channel(lease.channel)  # the report names it
         await self._store.posting.settle(lease, outcome, report=self.report)
         self._note_outcome(lease, outcome)
 
-    async def _post(self, lease: ChannelLease, *, deadline: float) -> Outcome:
+    async def _post(self, lease: ChannelLease) -> Outcome:
         first = lease.posts[0]
         try:
             message = await self._draw(lease.posts)
@@ -358,7 +358,7 @@ class Outbox:
             lease.channel,
             message,
             payload=cards.payload(lease.posts),
-            deadline=deadline,
+            deadline=lease.job.deadline,
             thread_ts=first.thread_ts,
             broadcast=post_kinds.kind_of(first.kind).broadcast and policy.broadcast,
         )
@@ -382,13 +382,13 @@ class Outbox:
         name, alerts = type(outcome).__name__, _named(lease.posts)
         log.warning("alert not posted", channel=lease.channel, alerts=alerts, outcome=name, error=error)
 
-    async def look_up(self, place: Job, deadline: float) -> None:
+    async def look_up(self, place: Job) -> None:
         """Look for the posts that are uncertain in this place."""
         lookup = await self._store.posting.place(place)
         if lookup is None:
             return
         try:
-            look = await self._messages.look(lookup, deadline=deadline)
+            look = await self._messages.look(lookup, deadline=place.deadline)
         except Exception as error:
             log.exception("look-up failed", channel=lookup.channel)
             look = Look(error=type(error).__name__)
@@ -405,7 +405,7 @@ class Outbox:
             error=look.error,
         )
 
-    async def paint(self, job: Job, _deadline: float) -> End | None:
+    async def paint(self, job: Job) -> End | None:
         """Edit a message to show the current state of its posts; its job ends with the outcome."""
         repaints, posts = self._store.repaints, await self._store.repaints.message(job)
         if not posts:

@@ -159,7 +159,7 @@ class Guardrails:
         # The first sentence loads the grammar, which takes a tenth of a second: do it before the loop serves anyone.
         catalog({}, ())
 
-    async def evaluate(self, job: Job, _deadline: float) -> End:
+    async def evaluate(self, job: Job) -> End:
         """Evaluate every rule of a workspace. Raises `RecordsUnavailable`."""
         workspace = job.workspace
         store, account = self.store, self.accounts[workspace]
@@ -375,7 +375,7 @@ class Guardrails:
         self._planned()
         return ""
 
-    async def carry_out(self, job: Job, _deadline: float) -> End | None:
+    async def carry_out(self, job: Job) -> End | None:
         """Carry out what was decided, or go on with what was interrupted."""
         incident = await self.store.incidents.decided(job)
         if incident is None:

@@ -13,6 +13,7 @@ import math
 import random
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import structlog
@@ -46,12 +47,12 @@ ALONE_AFTER = 2
 
 log = structlog.get_logger("worker")
 
-Single = Callable[[Job, float], Awaitable[End | None]]
-"""Handles a job until the deadline, by boot time; returns how it ended. Raises `RecordsUnavailable`.
+Single = Callable[[Job], Awaitable[End | None]]
+"""Handles a job until its deadline; returns how it ended. Raises `RecordsUnavailable`.
 
 None: it has ended it itself, in the transaction that wrote down its outcome, or someone else has it now.
 """
-Several = Callable[[Sequence[Job], float], Awaitable[Mapping[Job, End]]]
+Several = Callable[[Sequence[Job]], Awaitable[Mapping[Job, End]]]
 """The same for the jobs of one group; leaves out those that it has ended itself."""
 
 
@@ -75,10 +76,10 @@ class Kind:
     renewed: bool = False
     """Its lease is renewed while it runs: it may take longer, and whoever dies still delays it no longer."""
 
-    async def call(self, jobs: Sequence[Job], deadline: float) -> Mapping[Job, End]:
+    async def call(self, jobs: Sequence[Job]) -> Mapping[Job, End]:
         if self.handle:
-            return await self.handle(jobs, deadline)
-        end = await self.one(jobs[0], deadline) if self.one else None
+            return await self.handle(jobs)
+        end = await self.one(jobs[0]) if self.one else None
         return {jobs[0]: end} if end else {}
 
 
@@ -162,16 +163,17 @@ class Worker:
         groups: defaultdict[Hashable, list[Job]] = defaultdict(list)
         for job in claimed:
             is_alone = not kind.handle or job.attempts > ALONE_AFTER
-            groups[job.id if is_alone else ("", kind.group(job))].append(job)
+            place = job.id if is_alone else ("", kind.group(job))
+            groups[place].append(replace(job, deadline=deadline))
         for group in groups.values():
-            task = asyncio.create_task(self._serve(kind, group, deadline), name=f"job-{kind.name}")
+            task = asyncio.create_task(self._serve(kind, group), name=f"job-{kind.name}")
             self._tasks[kind.name].add(task)
             task.add_done_callback(self._tasks[kind.name].discard)
 
-    async def _serve(self, kind: Kind, group: Sequence[Job], deadline: float) -> None:
+    async def _serve(self, kind: Kind, group: Sequence[Job]) -> None:
         ends: Mapping[Job, End] = {job: Again(after=_backoff(job)) for job in group}
         try:
-            ends = await self._handled(kind, group, deadline)
+            ends = await self._handled(kind, group)
         except RecordsUnavailable as error:
             log.warning("jobs postponed", kind=kind.name, count=len(group), error=str(error))
         except Exception:  # jobs of other groups must not wait for it
@@ -183,12 +185,12 @@ class Worker:
             log.warning("ends of jobs not recorded", kind=kind.name, count=len(ends), error=str(error))
         self._wakeup.set()
 
-    async def _handled(self, kind: Kind, group: Sequence[Job], deadline: float) -> Mapping[Job, End]:
+    async def _handled(self, kind: Kind, group: Sequence[Job]) -> Mapping[Job, End]:
         renewing = asyncio.create_task(self._renew(kind, group)) if kind.renewed else None
-        deadline += LONGEST_SECONDS if renewing else 0.0
+        seconds = group[0].deadline - boot_time() + (LONGEST_SECONDS if renewing else 0.0)
         try:
-            async with asyncio.timeout(max(0.0, deadline - boot_time())):
-                return await kind.call(group, deadline)
+            async with asyncio.timeout(max(0.0, seconds)):
+                return await kind.call(group)
         finally:
             if renewing:
                 renewing.cancel()

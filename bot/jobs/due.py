@@ -78,12 +78,12 @@ class DueJobs:
     def __init__(self, core: Core) -> None:
         self._store, self._contexts, self._planned = core.store, core.contexts, core.signals.changed
 
-    async def release(self, held: Job, _deadline: float) -> None:
+    async def release(self, held: Job) -> None:
         """Post what was held until the end of the quiet hours."""
         if await self._store.outbox.release(held):
             self._planned()
 
-    async def give_digest(self, job: Job, _deadline: float) -> End | None:
+    async def give_digest(self, job: Job) -> End | None:
         """Plan a digest that is due at its time and time zone; it is posted once."""
         if (due := await self._store.digests.due(job)) is None:
             return None
@@ -95,7 +95,7 @@ class DueJobs:
             self._planned()
         return None
 
-    async def resume(self, timers: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
+    async def resume(self, timers: Sequence[Job]) -> Mapping[Job, End]:
         """Resume the sequences whose timed pause has ended; doing it twice does no harm, and is announced once."""
         context, turns = self._contexts.at(timers[0].workspace, BOT), asyncio.Semaphore(RESUMED_AT_ONCE)
         is_back: dict[Job, bool] = {}
@@ -155,7 +155,7 @@ class DueJobs:
             await send_status(sequence, status, context)
         return True
 
-    async def revert_late(self, late: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
+    async def revert_late(self, late: Sequence[Job]) -> Mapping[Job, End]:
         """Have the confirmed status of sequences that a late request changed; until none can come any more."""
         workspace = late[0].workspace
         doubts = await self._store.changes.doubts(workspace, [job.key for job in late])
@@ -278,7 +278,7 @@ class Reminders:
             times=times_of(self._policy), plan=self._plan, candidates=self._candidates
         )
 
-    async def __call__(self, claimed: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
+    async def __call__(self, claimed: Sequence[Job]) -> Mapping[Job, End]:
         """Plan what is due; the jobs end in the same transaction. Raises `RecordsUnavailable`."""
         if await self._store.alerts.remind(claimed, self._words):
             self._planned()

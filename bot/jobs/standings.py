@@ -200,7 +200,7 @@ class DomainChecks:
         is_asked = _NAME.fullmatch(name) and (self._settings.resolvers or not _RESERVED.fullmatch(name))
         return name if is_asked else ""
 
-    async def check(self, job: Job, _deadline: float) -> None:
+    async def check(self, job: Job) -> None:
         """Check a domain that is due. Raises `RecordsUnavailable`."""
         due = await self._store.domains.due(job)
         now = self._store.database.clock()

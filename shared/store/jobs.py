@@ -8,6 +8,7 @@ lost it writes with an old token and changes nothing, also where SQLite has give
 from __future__ import annotations
 
 import json
+import math
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,6 +54,8 @@ class Job:
     due_at: float | None = None
     """The time when it is due, or when the lease of whoever has it ends; None while it sleeps."""
     payload: Mapping[str, Any]
+    deadline: float = math.inf
+    """The time, by `boot_time`, from which on whoever claimed it must not act for it."""
 
 
 @frozen

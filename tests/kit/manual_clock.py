@@ -87,7 +87,7 @@ async def look(
     """Have each open alert and all held posts looked at, as a bot with these settings would."""
     reminders = reminders_of(store, rules=rules, routing=routing, people=people)
     await store.database.write(lambda tx: wake_all(tx, "remind"))
-    await reminders(await store.jobs.claim("remind", lease=10.0, limit=10_000, workspaces=[]), 0.0)
+    await reminders(await store.jobs.claim("remind", lease=10.0, limit=10_000, workspaces=[]))
     while held := await store.jobs.claim("release", lease=10.0, limit=100, workspaces=[]):
         for job in held:
             await store.outbox.release(job)

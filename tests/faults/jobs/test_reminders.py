@@ -39,7 +39,7 @@ async def test_a_reply_that_is_claimed_just_before_its_reminder_is_not_reminded_
     claimed = await store.jobs.claim("remind", lease=10.0, limit=9, workspaces=[])
     # The reminder's job is taken already: the tap comes before its message is planned.
     await store.alerts.act(card.alert_id, "claim", ANN)
-    await reminders_of(store, rules=None, routing=None, people=None)(claimed, 0.0)
+    await reminders_of(store, rules=None, routing=None, people=None)(claimed)
     assert await post_all(store, clock) == []
 
 

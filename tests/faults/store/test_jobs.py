@@ -170,7 +170,7 @@ class Handled:
     begun: asyncio.Event = field(default_factory=asyncio.Event)
     go_on: asyncio.Event | None = None
 
-    async def __call__(self, group: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
+    async def __call__(self, group: Sequence[Job]) -> Mapping[Job, End]:
         self.groups.append(sorted(job.key for job in group))
         self.begun.set()
         if self.go_on:
