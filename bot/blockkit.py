@@ -193,15 +193,12 @@ MOST_BLOCKS = 50
 DATE = "{date_short_pretty}, {time}"
 SHRINKING: Sequence[tuple[int, int] | None] = (None, (40, 600), (20, 600), (10, 300), (5, 120), (0, 60))
 """Rows and letters of a card that is too long, until it is short enough; None: all of them."""
-Sizes = tuple[int, int, int]
-ITEM_SIZES: Sequence[Sizes] = ((120, 400, 160), (100, 120, 80), (80, 60, 40), (60, 30, 0), (20, 0, 0))
-"""Letters of title, facts and quote of an item; the last fits for twenty items of any alphabet."""
+ITEM_SIZES = (400, 120, 60, 30, 0)
+"""Letters of an item's facts; title and quote go by them. The last fits for twenty items of any alphabet."""
 ITEM_BUTTONS, ITEM_BUTTON = 2, 100
 """Buttons of an item in a list, and the characters of one as it travels: `claim al_…` and its label."""
 VIEW_QUOTE, VIEW_QUOTES = 2_800, 12
 """Characters of each part of a quote in a view, and how many parts are shown."""
-LARGEST = 1e15
-"""The largest figure that Slack takes."""
 CELL, PAGE, MOST_ROWS = 80, 15, 60
 MOST_LINES = 20
 """Rows of which a table that is too wide becomes lines; of a longer one, the columns that fit are shown."""
@@ -220,7 +217,8 @@ _CODE = re.compile(r"(?<!\w)`([^`\n]+)`")
 """Commands in a sentence; words from outside in such marks get no more than another letterform."""
 _MARK = re.compile(r"(?<!\w)[*_~`](?=\S)|:(?=[\w+-]+:)")
 """The marks that would begin a style or an emoji."""
-_NUMBER = re.compile(r"(-?[0-9][0-9,]{0,15}(?:\.[0-9]{1,6})?)(?: ?%(?: ?±[0-9.]+)?)?")
+_NUMBER = re.compile(r"(-?[0-9][0-9,]{0,14}(?:\.[0-9]{1,6})?)(?: ?%(?: ?±[0-9.]+)?)?")
+"""A figure that Slack takes: it has a limit of 1e15."""
 
 
 @frozen
@@ -366,19 +364,19 @@ def render_condensed(card: Card) -> Message:
     """The Card in a few lines, with all of its buttons."""
     facts = tuple(replace(fact, value=f"{fact.label} {fact.value}", at=None) for fact in card.facts)
     short, below = replace(card, facts=facts), [*context(card.footer), *actions(card.buttons)]
-    blocks = _sized(lambda sizes: [_item(short, sizes), *below], ITEM_SIZES)
+    blocks = _sized(lambda letters: [_item(short, letters), *below], ITEM_SIZES)
     return Message(text=fallback(card), blocks=blocks) if _fit(blocks) else render(card)
 
 
 def render_list(title: str, cards: Sequence[Card]) -> Message:
     """Many Cards in one message under a title, a paragraph each, with its first buttons."""
 
-    def draw(sizes: Sizes) -> list[Block]:
+    def draw(letters: int) -> list[Block]:
         blocks = [rich(section(text_element(title, bold=True)))]
         for number, card in enumerate(cards):
             first = card.buttons[:ITEM_BUTTONS]
             short = [one for one in first if len(json.dumps((one.label, value_of(one)))) <= ITEM_BUTTON]
-            blocks += [_item(card, sizes), *actions(short, first=ITEM_BUTTONS * number)]
+            blocks += [_item(card, letters), *actions(short, first=ITEM_BUTTONS * number)]
         return blocks
 
     text = f"{title}: {'; '.join(card.title for card in cards)}"
@@ -403,7 +401,7 @@ def _with_items(blocks: list[Block], items: Sequence[Card]) -> list[Block]:
     if not items:
         return blocks
     # Texts get shorter before an item is left out: the next page begins after the last that belongs on this one.
-    drawn = _sized(lambda sizes: [*blocks, *_entries(items, sizes)], ITEM_SIZES)
+    drawn = _sized(lambda letters: [*blocks, *_entries(items, letters)], ITEM_SIZES)
     count = len(items)
     while not _fit(drawn) and count:
         count -= 1
@@ -412,17 +410,17 @@ def _with_items(blocks: list[Block], items: Sequence[Card]) -> list[Block]:
     return drawn
 
 
-def _entries(items: Sequence[Card], sizes: Sizes) -> list[Block]:
+def _entries(items: Sequence[Card], letters: int) -> list[Block]:
     entries: list[Block] = []
     for number, item in enumerate(items):
         entries += [{"type": "divider"}] if number else []
-        entries += [_item(item, sizes), *actions(item.buttons)]
+        entries += [_item(item, letters), *actions(item.buttons)]
     return entries
 
 
-def _item(card: Card, sizes: Sizes) -> Block:
-    """The Card as a paragraph of a list."""
-    title, details, quoted = sizes
+def _item(card: Card, details: int) -> Block:
+    """The Card as a paragraph of a list, with so many letters of its facts."""
+    title, quoted = min(120, 20 + details), details * 2 // 5
     some = (*card.facts, *card.details)[:3]
     words = [text_element(MARKS[card.tone] + (cut(visible(card.title).strip(), title) or "…"), bold=True)]
     if card.quote and quoted:
@@ -552,9 +550,8 @@ def _cell(cell: str | float | None, *, is_figure: bool = False) -> Block:
     """A cell; a figure is sorted by its value, also a share such as `6.6% ±1.8`."""
     text = show_cell(cell)
     number = _NUMBER.fullmatch(text) if is_figure else None
-    value = float(number[1].replace(",", "")) if number else None
-    if value is not None and abs(value) <= LARGEST:
-        return {"type": "raw_number", "value": value, "text": text}
+    if number:
+        return {"type": "raw_number", "value": float(number[1].replace(",", "")), "text": text}
     return {"type": "raw_text", "text": cut(visible(text).strip(" "), CELL) or "–"}
 
 
