@@ -33,15 +33,6 @@ UNROUTED_SECONDS = 60.0
 """Age of the oldest unrouted delivery from which on the bot is not ready; usually it is below one second."""
 
 
-_UNREADABLE: Mapping[str, Any] = {
-    "oldest_unrouted_seconds": None,
-    "channels": {},
-    "refused_posts": {},
-    "unconfirmed_posts": {},
-}
-"""The state of the database while it doesn't answer."""
-
-
 class ReadinessProbe:
     """`probe` now and then; `readiness` and `update_gauges` at any time."""
 
@@ -60,7 +51,7 @@ class ReadinessProbe:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.probe(), TIMEOUT)
         _, state = await self.readiness()
-        closed = state["channels"].items()
+        closed = state.get("channels", {}).items()
         channels = [await self._closed(channel, error, context.actor) for channel, error in closed]
         if not context.workspace.alert_channel:
             channels.append("There is no alert channel. Set OUTREACH_ALERT_CHANNEL.")
@@ -110,7 +101,7 @@ class ReadinessProbe:
         """Answer if deliveries can be accepted and become alerts, and with the state of everything else."""
         database = await self._database()
         await self._secrets.refresh()
-        unrouted = database["oldest_unrouted_seconds"]
+        unrouted = database.get("oldest_unrouted_seconds")
         state = {
             "instance": self._instance,
             **database,
@@ -148,7 +139,7 @@ class ReadinessProbe:
                     },
                 }
         except (RecordsUnavailable, TimeoutError) as error:
-            return {**_UNREADABLE, "database": str(error) or "no response"}
+            return {"database": str(error) or "no response"}  # the rest is unknown
 
     async def _closed(self, channel: str, error: str, viewer: Actor) -> str:
         """A channel that takes no posts; a private one has no name for those who aren't in it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
 
 import structlog
@@ -58,7 +58,7 @@ PAGES = 10
 
 
 class Reconciler:
-    """`look` at every workspace; several processes can, and each lead is found once."""
+    """`reconcile` compares every workspace; several processes can, and each lead is found once."""
 
     def __init__(self, core: Core) -> None:
         self._store, self._clients, self._found = core.store, core.contexts.clients, core.signals.stored
@@ -68,20 +68,17 @@ class Reconciler:
         """The workspaces whose first look found no lead at all, once."""
 
     async def reconcile(self) -> None:
-        if candidates := await self._reconcile(self._clients):
-            await asyncio.sleep(SETTLING_SECONDS)
-            await self._reconcile(candidates)
-
-    async def _reconcile(self, workspaces: Collection[str]) -> Collection[str]:
-        """Compare these workspaces; returns those with leads whose delivery may still come."""
-        candidates: set[str] = set()
+        """Compare all workspaces, and later once more those with leads whose delivery may still come."""
+        waiting: set[str] = set()
 
         async def compare(name: str) -> None:
             if await self._compare(name):
-                candidates.add(name)
+                waiting.add(name)
 
-        await visit(workspaces, compare, failed="replies not reconciled")
-        return candidates
+        await visit(self._clients, compare, failed="replies not reconciled")
+        if waiting:
+            await asyncio.sleep(SETTLING_SECONDS)
+            await visit(waiting, self._compare, failed="replies not reconciled")
 
     async def _compare(self, workspace: str) -> int:
         """One look at a workspace; returns how many leads may still get their delivery."""

@@ -149,7 +149,7 @@ class Standing:
         elif person.is_bot:
             why = "Bots can't change anything. Run the command from your own account."
         elif person.is_outsider:
-            why = _OUTSIDER[self.reach]
+            why = _OUTSIDER.get(self.reach, why)
         elif person.is_guest:
             why = "Guests of this Slack workspace can view most things, but not the audit log, and not change anything."
         title = f"You don't have permission to run “{act or name}” here"
@@ -159,5 +159,4 @@ class Standing:
 _OUTSIDER = {
     Reach.NOTHING: "People from other organizations don't have access in this channel.",
     Reach.CHANNEL: "People from other organizations can view this channel's own workspace, but not change anything.",
-    Reach.EVERYTHING: "Your role here doesn't include it.",
 }
