@@ -47,7 +47,7 @@ from bot.commands.context import Answer, WorkspaceCache
 from bot.commands.dispatch import FORMS, WHICH_ALERT, Asker, CommandDispatcher, failure
 from bot.core import Core
 from bot.interactions import forms
-from bot.interactions.gate import RequestGate, read_text
+from bot.interactions.gate import ANSWERED_WITHIN, RequestGate, read_text
 from bot.interactions.home import HomeTab
 from bot.slack.web_api import NO_UNFURL, POST, SlackError, WebApi, respond_to
 from bot.telemetry import logs
@@ -66,8 +66,6 @@ from shared.store.post_kinds import ANSWER
 from shared.store.subscriptions import about_setting
 from shared.text.tokenize import from_slack
 
-IDENTIFIED_WITHIN = 1.0
-"""Seconds that the first request may wait for Slack to say who the bot is; acknowledgements have three."""
 CHOICES_SECONDS = 2.0
 """The service gets so long to list its sequences: Slack waits three seconds for a menu's options."""
 UPDATE_DELAY_SECONDS = 0.3
@@ -550,7 +548,7 @@ def bolt_app(listeners: Listeners, slack: WebApi) -> AsyncApp:
     async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
         if not slack.identity:  # readiness asks at once and then every minute
             with contextlib.suppress(SlackError):
-                await slack.call("auth.test", seconds=IDENTIFIED_WITHIN)
+                await slack.call("auth.test", seconds=ANSWERED_WITHIN)
         return AuthorizeResult(
             enterprise_id=enterprise_id,
             team_id=team_id,

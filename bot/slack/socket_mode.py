@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -27,16 +26,12 @@ from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.slack.web_api import SlackError, WebApi
+from bot.slack.web_api import SDK_LOG, SlackError, WebApi
 from shared.api.transport import describe_network_error
 
 log = structlog.get_logger("socket_mode")
-_silent = logging.getLogger("bot.slack.socket_mode.sdk")
-_silent.setLevel(logging.CRITICAL)  # it would log the address with its ticket; what matters is logged here
 
 ASKED, SILENT, CUT = "Slack requested a reconnect", "no response to pings", "cut"
-
-
 PING_SECONDS = 5.0
 """Seconds between two pings; four unanswered ones are silence."""
 CONNECT_SECONDS, CLOSE_SECONDS = 10.0, 3.0
@@ -48,7 +43,7 @@ class Connection(SocketModeClient):
     """One connection that ends instead of reconnecting; `ended` is set when it is no longer usable."""
 
     def __init__(self, app_token: str, web_client: AsyncWebClient) -> None:
-        super().__init__(app_token, logger=_silent, web_client=web_client, ping_interval=PING_SECONDS)
+        super().__init__(app_token, logger=SDK_LOG, web_client=web_client, ping_interval=PING_SECONDS)
         self.proxy = web_client.proxy  # the SDK's own choice ignores NO_PROXY
         self.ended, self.idle = asyncio.Event(), asyncio.Event()
         self.idle.set()

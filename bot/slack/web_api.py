@@ -42,8 +42,9 @@ _ODD = (AttributeError, LookupError, TypeError, ValueError, RecursionError)
 """The SDK raises these over such an answer, such as a list or half a JSON."""
 
 log = structlog.get_logger("slack")
-_silent = logging.getLogger("bot.slack.web_api.sdk")
-_silent.setLevel(logging.CRITICAL)  # at DEBUG it would log whole bodies, with codes and tokens in them
+SDK_LOG = logging.getLogger("bot.slack.sdk")
+"""The SDK's log: at DEBUG it would have whole bodies, with codes and tokens in them, and addresses with tickets."""
+SDK_LOG.setLevel(logging.CRITICAL)
 
 
 class SlackError(Exception):
@@ -177,7 +178,7 @@ async def open_web_api(token: str, *, base_url: str = "") -> AsyncIterator[WebAp
             session=session,
             base_url=base_url or AsyncWebClient.BASE_URL,
             retry_handlers=[],
-            logger=_silent,
+            logger=SDK_LOG,
         )
         client.proxy = proxy_for(client.base_url)  # the SDK's own choice ignores NO_PROXY
         yield WebApi(client)
