@@ -107,7 +107,7 @@ _ALL = (
         "demo",
         RUN,
         "Run a demo: embedded service, Slack stand-in, bot and dashboard",
-        "cli.commands.launch:demo",
+        "cli.demo:run",
         (
             flag("--headless", "without the dashboard: print a log, and a summary at the end"),
             value("--for", "SECONDS", "stop after this many seconds", dest="seconds", type=seconds),

@@ -1,4 +1,4 @@
-"""Starts demo, bot, dashboard and sandbox. Each shuts down cleanly on SIGINT and SIGTERM."""
+"""Starts bot, dashboard and sandbox. Each shuts down cleanly on SIGINT and SIGTERM."""
 
 from __future__ import annotations
 
@@ -25,17 +25,6 @@ NO_TERMINAL = (
     "no terminal for the dashboard: run it in a terminal, print a snapshot with `outreach dashboard --once`, or serve "
     "browsers with `--web`"
 )
-
-
-async def demo(options: Namespace) -> int:
-    """The whole system on embedded parts."""
-    from cli.demo import run_demo
-
-    headless = options.headless or not attended()
-    if headless and not options.headless:
-        print("No terminal for the dashboard. Continuing as with --headless.", file=sys.stderr)
-    about = {"seconds": options.seconds, "speed": options.speed, "scenario": options.scenario}
-    return await run_demo(headless=headless, **about)
 
 
 def bot(options: Namespace) -> int:

@@ -210,7 +210,7 @@ async def list_deliveries(
     service: Service,
     state: Literal["pending", "delivered", "failed"] | None = None,
     kind: EventKind | None = None,
-    limit: Annotated[int, Field(ge=1, le=1_000), BeforeValidator(whole_number)] = 100,
+    limit: Annotated[int, Field(ge=1, le=10_000), BeforeValidator(whole_number)] = 100,
 ) -> Answer:
     """The newest deliveries, with their bodies; `first_sent` is by the real clock, in Unix seconds."""
     found = list[Answer]()
