@@ -19,12 +19,12 @@ import os
 import sys
 import tempfile
 from argparse import Namespace
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, count, islice
+from itertools import chain, count
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from cli.bulk.lead_file import DELIMITERS, Batch, LeadFile, LeadRow, read_lead_file
 from cli.console import card_output
@@ -45,7 +45,6 @@ from shared.text.sanitize import visible_json, visible_lines
 AddLeads = Callable[[Sequence[dict[str, str]]], Awaitable[AddResult]]
 
 OUTCOMES = ("added", "skipped", "refused", "unknown")
-HEADING = ("row", "email", "outcome", "reason")
 REQUESTS_AT_ONCE = 8
 """Enough for 10 requests a second while each takes up to 0.8 s."""
 STDOUT = "-"
@@ -70,7 +69,7 @@ async def _import(options: Namespace, file: LeadFile) -> Result:
         add = partial(client.add_leads, sequence.id, priority=Priority.BULK)
         target = (workspace.base_url, workspace.name, sequence.id)
         with open_journal(settings.state_dir / "imports", file, target=target) as journal, stopping() as stop:
-            if journal.is_continued:
+            if journal.sent:
                 print_error(f"continuing after row {journal.done:,}, where it was interrupted")
             elif attended():
                 leads = show_number(sum(len(batch.sendable) for batch in file.batches()), "lead")
@@ -79,7 +78,8 @@ async def _import(options: Namespace, file: LeadFile) -> Result:
             is_complete = False
             try:
                 is_complete = await _send_all(file, journal, add=add, stop=stop)
-            except OutreachError as fault:
+            except* OutreachError as faults:
+                fault: Any = faults.exceptions[0]
                 fault.own_hint = f"{fault.own_hint} {resumable}".strip()
                 raise
             finally:  # an import that fails has added something, too
@@ -96,47 +96,36 @@ async def _import(options: Namespace, file: LeadFile) -> Result:
 async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: asyncio.Event) -> bool:
     """Send what is left, several requests at once, and settle each in order; False when it was stopped.
 
-    Raises what `add` raises.
+    Raises a group of what `add` raises.
     """
     # What an earlier process had under way when it died may be what the service now skips.
     sent_before = journal.sent
-    sending: deque[tuple[Batch, asyncio.Task[list[RowResult]]]] = deque()
+    free = asyncio.Semaphore(REQUESTS_AT_ONCE)
     with progress_bar("rows") as show:
 
-        async def settle_oldest() -> None:
-            batch, task = sending[0]
-            # The oldest first, so that the journal never passes a request whose outcome isn't known.
-            journal.write(await task)
-            sending.popleft()
+        async def send(batch: Batch, before: asyncio.Task[None] | None) -> None:
+            try:
+                results = await _outcomes(batch, add, sent_before=sent_before)
+            finally:
+                # The earlier first, so that the journal never passes a request whose outcome isn't known.
+                if before:
+                    await before
+            journal.write(results)
+            free.release()
             detail = ", ".join(f"{journal.counts[kind]:,} {kind}" for kind in OUTCOMES[:3])
             show(journal.rows, part=batch.position / file.size, detail=detail)
 
-        is_complete = False
-        try:
-            for batch in _announced(file.batches(after=journal.done), journal):
+        # Its end awaits what it cancels: no request of ours runs on when the journal is free for another process.
+        async with asyncio.TaskGroup() as group:
+            last = None
+            for batch in file.batches(after=journal.done):
+                await free.acquire()
                 if stop.is_set():
-                    break
-                outcomes = _outcomes(batch, add, sent_before=sent_before)
-                sending.append((batch, asyncio.create_task(outcomes)))
-                if len(sending) == REQUESTS_AT_ONCE:
-                    await settle_oldest()
-            else:  # a stop that comes while the last answers are awaited leaves nothing out
-                is_complete = True
-            while sending:
-                await settle_oldest()
-        finally:
-            for _, task in sending:
-                task.cancel()
-            # Awaited, so that no request of ours runs on when the journal's lock is free for another process.
-            await asyncio.gather(*(task for _, task in sending), return_exceptions=True)
-    return is_complete
-
-
-def _announced(batches: Iterator[Batch], journal: Journal) -> Iterator[Batch]:
-    """Give the batches, some at a time, once the journal says that these may be on their way."""
-    while some := list(islice(batches, REQUESTS_AT_ONCE)):
-        journal.write(some[-1].rows[-1].number)
-        yield from some
+                    return False
+                journal.write(batch.rows[-1].number)
+                last = group.create_task(send(batch, last))
+    # A stop that comes while the last answers are awaited leaves nothing out.
+    return True
 
 
 async def _outcomes(batch: Batch, add: AddLeads, *, sent_before: int) -> list[RowResult]:
@@ -181,12 +170,14 @@ class RowResult(NamedTuple):
 
     row: int
     email: str
-    kind: str
+    outcome: str
     reason: str
 
 
-def _outcome(row: LeadRow, kind: str, reason: str = "") -> RowResult:
-    return RowResult(row.number, row.lead["email"], kind, reason)
+def _outcome(row: LeadRow, outcome: str, reason: str = "") -> RowResult:
+    # Text of a stranger, in one line of the report.
+    email, reason = (" ".join(text.split()) for text in (row.lead["email"], reason))
+    return RowResult(row.number, email, outcome, reason)
 
 
 Entry = int | Sequence[RowResult]
@@ -211,8 +202,6 @@ class Journal:
             self._note(json.loads(line))
         file.truncate(size)
         file.seek(size)
-        self.is_continued = size > 0
-        """An earlier process has begun this import."""
 
     @property
     def rows(self) -> int:
@@ -229,23 +218,17 @@ class Journal:
         if isinstance(entry, int):
             self.sent = entry
         else:
-            self.counts.update(kind for _, _, kind, _ in entry)
+            self.counts.update(outcome for _, _, outcome, _ in entry)
             self.done = entry[-1][0]
 
     def finish(self, report: Path) -> None:
         """Write the report, once every row is in the journal."""
         self._file.seek(0)
         entries = (entry for entry in map(json.loads, self._file) if not isinstance(entry, int))
-        results = chain.from_iterable(entries)
-        rows = (dict(zip(HEADING, map(_one_line, result), strict=True)) for result in results)
+        rows = (RowResult(*result)._asdict() for result in chain.from_iterable(entries))
         # It holds the addresses of leads, so it is for its owner alone.
-        _write(report, csv_lines(HEADING, rows))
+        _write(report, csv_lines(RowResult._fields, rows))
         self._path.unlink()
-
-
-def _one_line(cell: object) -> str:
-    """Text of a stranger, in one line of the file."""
-    return " ".join(str(cell).split())
 
 
 def _write(target: Path, lines: Iterable[str]) -> None:
