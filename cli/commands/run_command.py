@@ -9,17 +9,25 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from typing import TYPE_CHECKING
 
 from cli.console import card_output, exit_codes
-from cli.console.interactive import attended, confirm
-from cli.console.resources import find_place, open_directory, with_channel_id, with_channel_names
+from cli.console.interactive import attended, confirm, progress_bar
+from cli.console.resources import open_context, open_web_api
 from shared.api.errors import OutreachError
 from shared.commands import Command, Invocation, parse
-from shared.commands.base import Arguments, CommandContext, InChannel, Question, Result
+from shared.commands.base import UNCHECKED, Arguments, CommandContext, InChannel, Place, Question, Result
+from shared.commands.errors import failed_card
 from shared.commands.leads import Lead, Remove
 from shared.commands.pause import OnSequences
+from shared.commands.run import carry_out
+from shared.commands.run import run as run_command
+from shared.domain.card import Card, warning
+from shared.settings import Need, load
 from shared.text.tokenize import quote
+
+if TYPE_CHECKING:
+    from bot.slack.directory import UserDirectory
 
 PAGES_SEARCHED = 500
 """About a minute at the key's rate, with progress, and interruptible."""
@@ -37,8 +45,6 @@ def run(command: Command, options: Namespace) -> int:
     try:
         result = asyncio.run(_answer(invocation, options))
     except OutreachError as error:
-        from shared.commands.errors import failed_card
-
         raise exit_codes.Refused(failed_card(error, invocation)) from None
     changes = invocation.changes
     result = _with_change(result, invocation.arguments) if changes else _first(result, options.limit)
@@ -61,26 +67,24 @@ def _quoted(word: str) -> str:
 
 
 async def _answer(invocation: Invocation, options: Namespace) -> Result:
-    from cli.console.interactive import progress_bar
-    from cli.console.resources import open_context
-    from shared.commands.run import run as run_command
-    from shared.settings import Need, load
-
     settings = load(config=options.config, needs=(Need.API,))
+    workspace = settings.workspace(invocation.workspace)
     async with contextlib.AsyncExitStack() as stack:
-        directory = None
-        if isinstance(invocation.arguments, InChannel):
-            directory = await stack.enter_async_context(open_directory(settings))
-            invocation = await with_channel_id(invocation, directory)
-        workspace = settings.workspace(invocation.workspace)
-        opened = await stack.enter_async_context(open_context(settings, workspace))
         context = replace(
-            opened,
+            await stack.enter_async_context(open_context(settings, workspace)),
             unseen=getattr(options, "yes", False),
             limit=getattr(options, "limit", None),
             pages_searched=PAGES_SEARCHED,
-            find_place=partial(find_place, directory),
+            find_place=_take_unchecked,
         )
+        directory = None
+        is_in_channel = isinstance(invocation.arguments, InChannel)
+        if is_in_channel and settings.slack.bot_token:
+            from bot.slack.directory import UserDirectory
+
+            directory = UserDirectory(await stack.enter_async_context(open_web_api(settings)))
+            context = replace(context, find_place=directory.find_place)
+            invocation = await _with_channel_id(invocation, directory)
         # It ends before a question is asked: both write on the terminal.
         with contextlib.ExitStack() as bar:
             if isinstance(invocation.arguments, Lead | Remove):
@@ -88,15 +92,43 @@ async def _answer(invocation: Invocation, options: Namespace) -> Result:
             done = await run_command(invocation, context)
         if isinstance(done, Question):
             done = await _confirmed(done, context)
-        if isinstance(invocation.arguments, InChannel):
-            done = replace(done, card=await with_channel_names(done.card, directory))
+        if is_in_channel:
+            done = replace(done, card=await _with_channel_names(done.card, directory))
         return done
+
+
+async def _take_unchecked(channel: str) -> Place:
+    return Place(channel=channel, note=f"{UNCHECKED} Set SLACK_BOT_TOKEN to have it checked.")
+
+
+async def _with_channel_id(invocation: Invocation, directory: UserDirectory) -> Invocation:
+    """The line with the id of the channel that it names, as the database has it; raises `Refused` for an unknown one."""
+    named = invocation.arguments
+    assert isinstance(named, InChannel)
+    if not named.channel.startswith("#"):
+        return invocation
+    place = await directory.locate(named.channel)
+    if place.refusal:
+        raise exit_codes.Refused(warning(place.refusal, place.fix))
+    named = replace(named, channel=place.channel)
+    return replace(invocation, arguments=named, line=named.line)
+
+
+async def _with_channel_names(card: Card, directory: UserDirectory | None) -> Card:
+    """The card with channels as `#name`, or as ids where Slack doesn't tell, and never as Slack's markup."""
+    from bot import blockkit
+
+    names = {channel: channel for channel in blockkit.channels_in(card)}
+    if directory:
+        for channel in names:
+            place = await directory.channel(channel)
+            if place and place.name:
+                names[channel] = f"#{place.name}"
+    return blockkit.with_channel_names(card, names)
 
 
 async def _confirmed(question: Question, context: CommandContext) -> Result:
     """Show what would be done, and do exactly that after a yes."""
-    from shared.commands.run import carry_out
-
     card, choice = question.card, question.choices[0]
     if question.is_open:
         return Result(card=card, problem="not confirmed")

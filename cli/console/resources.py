@@ -1,4 +1,4 @@
-"""Resources of commands: the bot's records, Slack, and the sequence of an option."""
+"""Resources of commands: the service, the bot's records, Slack, and the sequence of an option."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ import getpass
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from cli.console import exit_codes
 from shared.api.pace import Priority
-from shared.commands import Invocation
-from shared.commands.base import UNCHECKED, CommandContext, InChannel, Place
+from shared.commands.base import CommandContext
 from shared.commands.sequences import resolve_sequence
-from shared.domain.card import Card, Typed, warning
+from shared.domain.card import Typed
 from shared.records import Actor, AuditEntry, RecordsUnavailable
 from shared.text.tokenize import join
 
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 
     from pydantic import SecretStr
 
-    from bot.slack.directory import UserDirectory
     from bot.slack.web_api import WebApi
     from shared.api.client import OutreachClient
     from shared.api.models import Sequence
@@ -106,50 +103,6 @@ async def record(settings: Settings, workspace: Workspace, command: str, result:
             await records.record(entry)
         except RecordsUnavailable as fault:
             exit_codes.print_error(f"not in the audit log: {fault}")
-
-
-@contextlib.asynccontextmanager
-async def open_directory(settings: Settings) -> AsyncIterator[UserDirectory | None]:
-    """Slack's channels; None without a token, when nothing can be looked up."""
-    if not settings.slack.bot_token:
-        yield None
-        return
-    from bot.slack.directory import UserDirectory
-
-    async with open_web_api(settings) as api:
-        yield UserDirectory(api)
-
-
-async def find_place(directory: UserDirectory | None, channel: str) -> Place:
-    """The channel as Slack has it; without a token the answer says that nothing was checked."""
-    if directory is None:
-        return Place(channel=channel, note=f"{UNCHECKED} Set SLACK_BOT_TOKEN to have it checked.")
-    return await directory.find_place(channel)
-
-
-async def with_channel_id(invocation: Invocation, directory: UserDirectory | None) -> Invocation:
-    """The line with the id of the channel that it names, as the database has it; raises `Refused` for an unknown one."""
-    named = invocation.arguments
-    if directory is None or not isinstance(named, InChannel) or not named.channel.startswith("#"):
-        return invocation
-    place = await directory.locate(named.channel)
-    if place.refusal:
-        raise exit_codes.Refused(warning(place.refusal, place.fix))
-    named = replace(named, channel=place.channel)
-    return replace(invocation, arguments=named, line=named.line)
-
-
-async def with_channel_names(card: Card, directory: UserDirectory | None) -> Card:
-    """The card with channels as `#name`, or as ids where Slack doesn't tell, and never as Slack's markup."""
-    from bot import blockkit
-
-    names = {channel: channel for channel in blockkit.channels_in(card)}
-    if directory:
-        for channel in names:
-            place = await directory.channel(channel)
-            if place and place.name:
-                names[channel] = f"#{place.name}"
-    return blockkit.with_channel_names(card, names)
 
 
 @contextlib.asynccontextmanager
