@@ -7,7 +7,8 @@ import contextlib
 import json
 import stat
 from argparse import Namespace
-from collections.abc import Awaitable, Collection, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Collection
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -40,8 +41,8 @@ from shared.store.webhooks import SecretCipher, WebhookSubscriptions
 from shared.text.formats import show_number
 from shared.text.sanitize import visible
 
-GOOD, WARN, BAD = Tone.GOOD, Tone.WARN, Tone.BAD
-WORDS = {GOOD: "passed", WARN: "warning", BAD: "failed"}
+GOOD, WARN, BAD = "passed", "warning", "failed"
+TONES = {GOOD: Tone.GOOD, WARN: Tone.WARN, BAD: Tone.BAD}
 NOTICEABLE_SECONDS, FATAL_SECONDS = 5.0, 120.0
 """Slack refuses requests that are five minutes old, and signs with its own clock."""
 PATIENCE_SECONDS = 60
@@ -54,48 +55,40 @@ class Finding(NamedTuple):
     """A check, its result (BAD makes the doctor exit with 1), what was found, and the fix."""
 
     check: str
-    tone: Tone
+    status: str
     found: str
     fix: str = ""
 
     @property
     def text(self) -> str:
         """The finding in a line; Slack, the service or another program may have said a part of it."""
-        return visible(f"{WORDS[self.tone]}: {self.found.rstrip('.')}{self.fix and f'. {self.fix}'}")
+        return visible(f"{self.status}: {self.found.rstrip('.')}{self.fix and f'. {self.fix}'}")
 
 
 async def run(options: Namespace) -> Result:
     """The findings; a failure if any is bad."""
     log_to_stderr()
-    findings = await _examine(options)
-    tones = [finding.tone for finding in findings]
-    passed, doubts, failed = (tones.count(tone) for tone in WORDS)
-    card = Card(
-        title=f"{passed} passed, {show_number(doubts, 'warning')}, {failed} failed",
-        tone=BAD if failed else WARN if doubts else GOOD,
-        failure=failed > 0,
-        facts=tuple(Fact(finding.check, finding.text, tone=finding.tone) for finding in findings),
-    )
-    rows = [
-        {"check": check, "status": WORDS[tone], "found": found, "fix": fix or None}
-        for check, tone, found, fix in findings
-    ]
-    return Result(card=card, rows=tuple(rows))
-
-
-async def _examine(options: Namespace) -> Sequence[Finding]:
     settings, findings = _read_settings(options.config)
-    if settings is None:
-        return findings
-    named = options.workspace
-    workspaces = [settings.workspace(named)] if named else settings.workspaces.values()
-    checks = await asyncio.gather(
-        slack_findings(settings),
-        *(service_findings(settings, workspace) for workspace in workspaces),
-        database_findings(settings),
-        _delivery_findings(settings),
+    if settings:
+        named = options.workspace
+        workspaces = [settings.workspace(named)] if named else settings.workspaces.values()
+        checks = await asyncio.gather(
+            slack_findings(settings),
+            *(service_findings(settings, workspace) for workspace in workspaces),
+            database_findings(settings),
+            _delivery_findings(settings),
+        )
+        findings += [*chain.from_iterable(checks), _resolvers(settings)]
+    counts = Counter(finding.status for finding in findings)
+    failed = counts[BAD]
+    card = Card(
+        title=f"{counts[GOOD]} passed, {show_number(counts[WARN], 'warning')}, {failed} failed",
+        tone=TONES[BAD if failed else WARN if counts[WARN] else GOOD],
+        failure=failed > 0,
+        facts=[Fact(finding.check, finding.text, tone=TONES[finding.status]) for finding in findings],
     )
-    return [*findings, *chain.from_iterable(checks), _resolvers(settings)]
+    rows = [{**finding._asdict(), "fix": finding.fix or None} for finding in findings]
+    return Result(card=card, rows=rows)
 
 
 def _read_settings(config: Path | None) -> tuple[Settings | None, list[Finding]]:
@@ -131,8 +124,10 @@ async def service_findings(settings: Settings, workspace: Workspace) -> list[Fin
                 theirs = client.service_time
     except OutreachError as fault:
         # An answer in an unknown shape proves that the key is accepted.
-        tone = WARN if isinstance(fault, Unreadable) else BAD
-        finding = Finding(check, tone, f"{fault.endpoint}: {fault.message} {fault.cause}".strip(), fault.hint)
+        status = WARN if isinstance(fault, Unreadable) else BAD
+        finding = Finding(
+            check, status, f"{fault.endpoint}: {fault.message} {fault.cause}".strip(), fault.hint
+        )
     except TimeoutError:
         fix = f"Check that {workspace.base_url} is the right address and reachable from here."
         finding = Finding(check, BAD, f"no response within {PATIENCE_SECONDS} s", fix)
@@ -145,8 +140,8 @@ def clock(theirs: datetime, *, now: datetime) -> Finding:
     if abs(apart) < NOTICEABLE_SECONDS:
         return Finding("Clock", GOOD, "matches the service's")
     fix = "Set this machine's clock, ideally with NTP: Slack's signatures expire after five minutes."
-    tone = BAD if abs(apart) >= FATAL_SECONDS else WARN
-    return Finding("Clock", tone, f"{apart:+,.0f} s compared with the service's", fix)
+    status = BAD if abs(apart) >= FATAL_SECONDS else WARN
+    return Finding("Clock", status, f"{apart:+,.0f} s compared with the service's", fix)
 
 
 async def database_findings(settings: Settings) -> list[Finding]:
@@ -259,7 +254,7 @@ async def slack_findings(settings: Settings) -> list[Finding]:
     async with open_web_api(settings) as api:
         fix = "Set SLACK_BOT_TOKEN to the app's xoxb-… token."
         token = await _called("Slack token", api.call("auth.test", seconds=PATIENCE_SECONDS), fix)
-        if token.tone is BAD:
+        if token.status == BAD:
             # With this token, all other checks would fail for the same reason.
             return [token]
         directory = UserDirectory(api, groups=settings.roles.groups)

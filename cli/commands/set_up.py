@@ -21,7 +21,6 @@ from urllib.parse import urlsplit
 
 from cli.console.exit_codes import Failed, WrongUsage
 from cli.console.interactive import attended, must_be_free
-from shared.domain.card import Tone
 from shared.settings import DEFAULT, Settings, SettingsError, load
 from shared.settings.sections import VARIABLES, SettingPath
 from shared.settings.template import NOTHING, commented_template
@@ -151,13 +150,15 @@ def _ask_address() -> str:
 
 def _until_good(answers: Answers, names: Sequence[str], check: Check) -> None:
     """Ask, check and show what was found, until nothing is wrong or the person keeps it."""
+    from cli.doctor import BAD
+
     while True:
         for name in names:
             settings = _ask(name, answers)
         findings = asyncio.run(check(settings))
         for finding in findings:
             _say(visible(f"  {finding.check}: {finding.text}"))
-        if not any(finding.tone is Tone.BAD for finding in findings):
+        if not any(finding.status == BAD for finding in findings):
             return
         if not _yes("Enter these again? (n: keep them)"):
             return

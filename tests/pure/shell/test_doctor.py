@@ -8,38 +8,37 @@ from pathlib import Path
 import pytest
 
 from bot.slack.manifest import SCOPES
-from cli.doctor import clock, scopes
+from cli.doctor import BAD, GOOD, WARN, clock, scopes
 from sandbox.slack.web_api.methods import METHODS
-from shared.domain.card import Tone
 
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize(
-    ("seconds", "tone"), [(0, Tone.GOOD), (-4, Tone.GOOD), (30, Tone.WARN), (-300, Tone.BAD)]
-)
-def test_a_wrong_clock_is_reported(seconds: int, tone: Tone) -> None:
+@pytest.mark.parametrize(("seconds", "status"), [(0, GOOD), (-4, GOOD), (30, WARN), (-300, BAD)])
+def test_a_wrong_clock_is_reported(seconds: int, status: str) -> None:
     now = datetime(2026, 3, 1, 12, tzinfo=UTC)
-    assert clock(now - timedelta(seconds=seconds), now=now).tone is tone
+    assert clock(now - timedelta(seconds=seconds), now=now).status == status
 
 
 @pytest.mark.parametrize(
-    ("held", "tone", "says", "fix"),
+    ("held", "status", "says", "fix"),
     [
-        (["commands", "chat:write"], Tone.BAD, "channels:history", "Update the app"),
-        ([], Tone.WARN, "Slack didn't list them", "Compare"),
-        ([*SCOPES, "files:write"], Tone.GOOD, "granted", ""),
+        (["commands", "chat:write"], BAD, "channels:history", "Update the app"),
+        ([], WARN, "Slack didn't list them", "Compare"),
+        ([*SCOPES, "files:write"], GOOD, "granted", ""),
         (
             [scope for scope in SCOPES if scope != "chat:write.public"],
-            Tone.WARN,
+            WARN,
             "it posts only in channels it was invited to",
             "Update the app",
         ),
     ],
 )
-def test_missing_scopes_are_named_with_their_effect(held: list[str], tone: Tone, says: str, fix: str) -> None:
+def test_missing_scopes_are_named_with_their_effect(
+    held: list[str], status: str, says: str, fix: str
+) -> None:
     found = scopes(held)
-    assert found.tone is tone
+    assert found.status == status
     assert says in found.found
     assert fix in found.fix
 
