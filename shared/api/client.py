@@ -14,16 +14,18 @@ import random
 import re
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Sequence as Many
 from dataclasses import replace
 from datetime import date, datetime
 from functools import partial
 from typing import Any, Self, TypedDict, TypeVar, Unpack
 from urllib.parse import quote
 
-from . import decode, models, words
+from . import decode, words
 from .errors import InvalidRequest, NotFound, OutreachError, RateLimited, Uncertain, Unreachable
 from .messages import Request, check_api_key, check_base_url, decipher, read_date
+from .models import AddResult, Inbox, Lead, Page, Sequence, StatsRow, Subscription
 from .pace import BudgetState, LocalBudget, Priority
 from .pipeline import (
     RequestCounts,
@@ -131,7 +133,7 @@ class OutreachClient:
         limit: int = LARGEST_PAGE,
         cursor: str | None = None,
         priority: Priority = NORMAL,
-    ) -> models.Page[models.Lead]:
+    ) -> Page[Lead]:
         """One page of leads, newest first (GET /leads); `limit` is 1-100."""
         # To Python, True is an integer.
         is_size = not isinstance(limit, bool) and 1 <= limit <= LARGEST_PAGE
@@ -143,7 +145,7 @@ class OutreachClient:
         )
         return await self._call(request, decode.leads, "lead", priority)
 
-    async def iter_pages(self, **which: Unpack[Pages]) -> AsyncIterator[models.Page[models.Lead]]:
+    async def iter_pages(self, **which: Unpack[Pages]) -> AsyncIterator[Page[Lead]]:
         """All pages, without repeated leads; continue later from `next_cursor`.
 
         They end at a null, absent, empty or repeated cursor, or at an empty page.
@@ -168,28 +170,25 @@ class OutreachClient:
                 return
             cursors.add(cursor)
 
-    async def iter_leads(self, **which: Unpack[Pages]) -> AsyncIterator[models.Lead]:
+    async def iter_leads(self, **which: Unpack[Pages]) -> AsyncIterator[Lead]:
         """All leads once, newest first, over all pages."""
         async for page in self.iter_pages(**which):
             for lead in page.items:
                 yield lead
 
     async def add_leads(
-        self, sequence_id: str, leads: Sequence[Mapping[str, Any]], *, priority: Priority = NORMAL
-    ) -> models.AddResult:
+        self, sequence_id: str, leads: Many[Mapping[str, Any]], *, priority: Priority = NORMAL
+    ) -> AddResult:
         """Add 1-1,000 leads to a sequence (POST /leads); duplicates and blocked leads are reported, not errors."""
         endpoint = "POST /leads"
-        is_few = 1 <= len(leads) <= MOST_LEADS
-        _check(is_few, endpoint, "leads", f"A request takes 1 to {MOST_LEADS:,} leads, not {len(leads):,}.")
+        bounds = f"A request takes 1 to {MOST_LEADS:,} leads, not {len(leads):,}."
+        _check(1 <= len(leads) <= MOST_LEADS, endpoint, "leads", bounds)
         for number, lead in enumerate(leads):
-            email = lead.get("email")
+            email, place = lead.get("email"), f"leads[{number}].email"
             has_address = isinstance(email, str) and bool(email.strip())
-            _check(
-                has_address, endpoint, f"leads[{number}].email", f"Lead {number + 1} has no email address."
-            )
+            _check(has_address, endpoint, place, f"Lead {number + 1} has no email address.")
         body = {"sequence_id": sequence_id, "leads": list(map(dict, leads))}
-        _check(sequence_id not in _NO_IDS, endpoint, "id", NO_ID)
-        request = _request(endpoint, body=body)
+        request = _request(endpoint, sequence_id, body=body)
         with failed_attempts() as made:
             result = await self._call(request, lambda answer, **_: decode.added(answer), "", priority)
         return replace(result, repeated=made.is_uncertain)
@@ -198,25 +197,25 @@ class OutreachClient:
         """Remove a lead from all sequences (DELETE /leads/{id}); its reply history is kept."""
         await self._call(_request("DELETE /leads/{id}", lead_id), lambda _, **__: None, "", priority)
 
-    async def list_sequences(self, *, priority: Priority = NORMAL) -> tuple[models.Sequence, ...]:
+    async def list_sequences(self, *, priority: Priority = NORMAL) -> tuple[Sequence, ...]:
         """All sequences (GET /sequences)."""
         return await self._list(decode.sequences, priority)
 
-    async def pause_sequence(self, sequence_id: str) -> models.Sequence:
+    async def pause_sequence(self, sequence_id: str) -> Sequence:
         """Set a sequence to `paused` (PATCH /sequences/{id}) and return it; no error if it already is.
 
         If the response has no body, only id and status are known.
         """
         return await self.set_status(sequence_id, "paused")
 
-    async def resume_sequence(self, sequence_id: str) -> models.Sequence:
+    async def resume_sequence(self, sequence_id: str) -> Sequence:
         """Set a sequence to `active` (PATCH /sequences/{id}) and return it; no error if it already is.
 
         If the response has no body, only id and status are known.
         """
         return await self.set_status(sequence_id, "active")
 
-    async def list_inboxes(self, *, priority: Priority = NORMAL) -> tuple[models.Inbox, ...]:
+    async def list_inboxes(self, *, priority: Priority = NORMAL) -> tuple[Inbox, ...]:
         """All connected inboxes (GET /inboxes)."""
         return await self._list(decode.inboxes, priority)
 
@@ -227,20 +226,19 @@ class OutreachClient:
         start: date | None = None,
         end: date | None = None,
         priority: Priority = NORMAL,
-    ) -> tuple[models.StatsRow, ...]:
+    ) -> tuple[StatsRow, ...]:
         """Counts by sequence, step, variant or inbox (GET /stats); default: the last 30 days."""
         endpoint = "GET /stats"
         _check_word(group_by, words.GROUPINGS, endpoint, "group_by")
         both = "Give both the start and the end of the range, or neither."
-        missing = "from" if start is None else "to"
-        _check((start is None) == (end is None), endpoint, missing, both)
+        _check((start is None) == (end is None), endpoint, "to" if start else "from", both)
         days: dict[str, str] = {}
         if start is not None and end is not None:
             _check(start <= end, endpoint, "to", f"The range ends ({end}) before it starts ({start}).")
             days = {"from": f"{start:%Y-%m-%d}", "to": f"{end:%Y-%m-%d}"}
         return await self._list(decode.stats, priority, days, group_by=group_by)
 
-    async def create_webhook(self, url: str, events: Sequence[words.EventKind]) -> models.Subscription:
+    async def create_webhook(self, url: str, events: Many[words.EventKind]) -> Subscription:
         """Subscribe an endpoint (POST /webhooks). Store the secret at once: it is shown only once.
 
         Never retried automatically: raises `Uncertain` when the subscription may exist and its secret is lost.
@@ -249,13 +247,12 @@ class OutreachClient:
         _check(bool(kinds), endpoint, "events", "Name at least one event.")
         for kind in kinds:
             _check_word(kind, words.EVENT_KINDS, endpoint, "events")
-        is_address = bool(re.match(r"https?://\w", url))
-        _check(is_address, endpoint, "url", "The endpoint must be an https address.")
+        _check(bool(re.match(r"https?://\w", url)), endpoint, "url", "The endpoint must be an https address.")
         request = _request(endpoint, body={"url": url, "events": kinds})
         about = {"url": url, "events": tuple(events)}
         return await self._call(request, decode.subscription, "webhook", INTERACTIVE, **about)
 
-    async def set_status(self, sequence_id: str, status: words.SequenceStatus) -> models.Sequence:
+    async def set_status(self, sequence_id: str, status: words.SequenceStatus) -> Sequence:
         """Set the status of a sequence (PATCH /sequences/{id}) and return it, as the two methods of its statuses do."""
         request = _request("PATCH /sequences/{id}", sequence_id, body={"status": status})
         about = {"id": sequence_id, "status": status}
@@ -349,24 +346,22 @@ def _check(holds: bool, endpoint: str, field: str, message: str) -> None:  # noq
         raise InvalidRequest(message, field=field, endpoint=endpoint)
 
 
-def _check_word(value: str, choices: Sequence[str], endpoint: str, field: str) -> None:
+def _check_word(value: str, choices: Many[str], endpoint: str, field: str) -> None:
     message = f"{value[:60]!r} isn't a valid {field}; the service knows {', '.join(choices)}."
     _check(value in choices, endpoint, field, message)
 
 
 _NO_IDS = ("", ".", "..")
-NO_ID = "An id is missing."
 
 
 def _request(
     endpoint: str, identifier: str | None = None, *, body: Any = None, **query: str | None
 ) -> Request:
-    """The request to an endpoint, with the id in its path; a parameter that is None is left out."""
+    """The request to an endpoint about an id, in its path or body; a parameter that is None is left out."""
     method, _, path = endpoint.partition(" ")
     content = None
+    _check(identifier not in _NO_IDS, endpoint, "id", "An id is missing.")
     try:
-        if identifier in _NO_IDS:
-            raise InvalidRequest(NO_ID, field="id", endpoint=endpoint)
         path = path.replace("{id}", quote(identifier or "", safe=""))
         if body is not None:
             content = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
