@@ -375,7 +375,10 @@ class Answers:
         self._store, self._changed = core.store, core.signals.changed
 
     async def run(self, answering: Awaitable[Answer], to: Origin) -> Answer:
-        """Wait for the answer and send it; a question that only the person sees says meanwhile that it takes long."""
+        """Wait for the answer and send it; a question that only the person sees says meanwhile that it takes long.
+
+        A change that was made in a modal is posted in its channel, and one that was made in private in the alert channel.
+        """
         task = asyncio.ensure_future(answering)
         try:
             done, _ = await asyncio.wait({task}, timeout=PROGRESS_AFTER)
@@ -388,7 +391,14 @@ class Answers:
             task.cancel()
         if is_late:  # it takes the place of the note
             answer = replace(answer, settles=True)
-        await self._announce(answer, to)
+        place = to.channel
+        if not place or place.startswith("D"):
+            place = self._contexts.workspace_or_own(answer.workspace).alert_channel or ""
+        # A modal is seen by one person alone, so the channel has no answer yet; what was changed in private, none at all.
+        is_answered = place == to.channel and not to.view
+        is_news = answer.public and place and not is_answered
+        if is_news and await self._directory.may_read(answer.about, place):
+            await self._post(answer, place)
         await self.send(answer, to)
         return answer
 
@@ -454,17 +464,6 @@ class Answers:
             method, reader = (POST, None) if answer.public else ("chat.postEphemeral", to.user)
             await self._call(method, render_answer(answer), channel=to.channel, user=reader, **at)
 
-    async def _announce(self, answer: Answer, to: Origin) -> None:
-        """Post a change that was made in a modal in its channel, and one that was made in private in the alert channel."""
-        place = to.channel
-        if not place or place.startswith("D"):
-            place = self._contexts.workspace_or_own(answer.workspace).alert_channel or ""
-        # A modal is seen by one person alone, so the channel has no answer yet.
-        is_answered = place == to.channel and not to.view
-        is_news = answer.public and place and not is_answered
-        if is_news and await self._directory.may_read(answer.about, place):
-            await self._post(answer, place)
-
     async def _post(self, answer: Answer, channel: str, *, thread_ts: str = "", about: str = "") -> None:
         """Queue it, once per `about`; if the store doesn't respond, send it directly."""
         change = max((change_of(button.action) for button in answer.card.buttons), default=0)
@@ -483,7 +482,7 @@ class Answers:
             if setting:
                 await self._store.records.plan_about(workspace, setting, planned, number=answer.number)
             else:
-                await self._store.outbox.plan(workspace, planned)
+                await self._store.outbox.plan([(workspace, planned)])
         except RecordsUnavailable as error:
             log.warning("an answer is sent without the queue", error=str(error))
             await self._call(POST, render_answer(answer), channel=channel, thread_ts=thread_ts or None)

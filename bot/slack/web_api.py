@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import time
@@ -151,7 +152,9 @@ class WebApi:
         # A proxy in between may answer with anything.
         if not isinstance(answer.data, dict):
             raise SlackError(ODD_ANSWER, status=200)
-        self._note_date(answer.headers)
+        with contextlib.suppress(ValueError, OverflowError):
+            date = parsedate_to_datetime(answer.headers.get("Date") or "").timestamp()
+            self._server_booted = date - boot_time()
         if method == POST and is_user(to) and isinstance(answer.get("channel"), str):
             self._direct_channels[to] = answer["channel"]
         if method == "auth.test":
@@ -159,13 +162,6 @@ class WebApi:
             granted = answer.headers.get("X-OAuth-Scopes") or ""
             self.scopes = frozenset(filter(None, map(str.strip, granted.split(","))))
         return answer
-
-    def _note_date(self, headers: Mapping[str, str]) -> None:
-        try:
-            date = parsedate_to_datetime(headers.get("Date") or "").timestamp()
-        except (ValueError, OverflowError):
-            return
-        self._server_booted = date - boot_time()
 
 
 @asynccontextmanager

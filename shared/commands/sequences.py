@@ -141,14 +141,11 @@ class Match(Data):
 
     query: str
     fitting: tuple[Sequence, ...] = ()
+    only: Sequence | None = None
     after: tuple[str, ...] = ()
     """The words after the name of the only one."""
     nearest: tuple[Sequence, ...] = ()
     """The sequences that may have been meant, if none fits."""
-
-    @property
-    def only(self) -> Sequence | None:
-        return self.fitting[0] if len(self.fitting) == 1 else None
 
     def card(self, choice: Callable[[str], Action], *, changes: bool = True) -> Card:
         """The question which is meant, or what would have been right; `choice` is the same command for an id."""
@@ -187,8 +184,10 @@ def resolve_sequence(sequences: Many[Sequence], words: Many[str], *, greedy: boo
         before_end = rest[0].lower() in END_WORDS or rest[0][:1].isdigit() or read_end(("until", *rest))
         fitting = _fitting(sequences, " ".join(words[:count]), whole=not before_end)
         after = tuple(rest)
+    if len(fitting) == 1:
+        return Match(query=query, fitting=fitting, only=fitting[0], after=after)
     if fitting:
-        return Match(query=query, fitting=fitting, after=after if len(fitting) == 1 else ())
+        return Match(query=query, fitting=fitting)
     by_name = {_fold(sequence.label)[:100]: sequence for sequence in sequences}
     nearest = tuple(by_name[name] for name in nearest_of(_fold(query), by_name))
     return Match(query=query, nearest=nearest)

@@ -913,10 +913,7 @@ def _mark_missing(tx: Transaction, lookup: Lookup, look: Look, missing: Collecti
 class Outbox(Repository):
     """Messages to come."""
 
-    @writes
-    def plan(self, tx: Transaction, workspace: str, planned: PlannedPost) -> None:
-        """Have a message posted."""
-        plan(tx, [(workspace, planned)])
+    plan = writes(method(plan))
 
     @writes
     def release(self, tx: Transaction, job: Job) -> bool:

@@ -58,24 +58,19 @@ def split(line: str) -> tuple[Word, ...]:
     closable = {'"': True, "'": True}
     at = 0
     while found := re.compile(r"\S+").search(line, at):
-        word, at = _next_word(line, straight, found, closable=closable)
+        opening = re.compile(OPENING).match(straight, *found.span())
+        key, mark = (opening["key"] or "", opening["mark"]) if opening else ("", "")
+        word, at = Word(found[0], key=key), found.end()
+        if opening and closable.get(mark):
+            closing = re.compile(CLOSING.format(mark), re.DOTALL).match(straight, opening.end())
+            if closing:  # a key before the quote stays: `name="two words"`
+                at = closing.end()
+                inner = re.sub(ESCAPED, r"\1", line[opening.end() : at - 1])
+                word = Word(f"{key}={inner}" if key else inner, quoted=True, key=key)
+            else:  # nor will any later one be closed: the line is read in linear time
+                closable[mark] = False
         words.append(word)
     return tuple(words)
-
-
-def _next_word(
-    line: str, straight: str, found: re.Match[str], *, closable: dict[str, bool]
-) -> tuple[Word, int]:
-    """The word that begins with these letters, and where it ends. A key before the quote stays: `name="two words"`."""
-    opening = re.compile(OPENING).match(straight, *found.span())
-    key, mark = (opening["key"] or "", opening["mark"]) if opening else ("", "")
-    if opening and closable.get(mark):
-        closing = re.compile(CLOSING.format(mark), re.DOTALL).match(straight, opening.end())
-        if closing:
-            inner = re.sub(ESCAPED, r"\1", line[opening.end() : closing.end() - 1])
-            return Word(f"{key}={inner}" if key else inner, quoted=True, key=key), closing.end()
-        closable[mark] = False  # nor will any later one be closed: the line is read in linear time
-    return Word(found[0], key=key), found.end()
 
 
 def quote(text: str, *, keywords: Iterable[str] = ()) -> str:

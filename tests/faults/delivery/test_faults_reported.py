@@ -76,7 +76,7 @@ async def test_a_card_that_cannot_be_drawn_stops_neither_its_channel_nor_the_rep
 ) -> None:
     assert bot.running is not None
     broken = PlannedPost(dedupe="broken", channel=CHANNEL, kind="note", note="{no card")
-    await bot.running.store.outbox.plan("default", broken)
+    await bot.running.store.outbox.plan([("default", broken)])
     assert await bot.deliver(interested(1)) == 200
     await bot.until_posted(1)
     assert (await summary(bot)).counts["dead"] == 1

@@ -66,7 +66,7 @@ async def leave_traces(store: Store, clock: ManualClock) -> None:
     await arrive(store, first, b'{"no event of": "Ada1@ACME.example"}')
     await store.arrivals.append([Arrival(workspace="default", body=first, at=clock())])
     note = PlannedPost(dedupe="n", channel="C1", kind="note", note=json.dumps({"title": f"Remind {ADDRESS}"}))
-    await store.outbox.plan("default", note)
+    await store.outbox.plan([("default", note)])
     due = datetime.fromtimestamp(clock(), UTC) + timedelta(days=1)
     timer = Timer(key="sq_1", due_at=due, payload={"reason": f"because {ADDRESS} asked"})
     await store.records.set_timer("default", timer)
@@ -113,7 +113,8 @@ async def test_a_note_that_names_an_alert_of_the_person_is_erased_and_no_other(
     # The id of one alert may be the beginning of another's.
     for name, alert in (("own", own), ("longer", f"{own}0"), ("other", other)):
         text = json.dumps({"button": f"claim {alert}"})
-        await store.outbox.plan("default", PlannedPost(dedupe=name, channel="C1", kind="note", note=text))
+        post = PlannedPost(dedupe=name, channel="C1", kind="note", note=text)
+        await store.outbox.plan([("default", post)])
     await forget(store)
     noted = sa.select(posts.c.dedupe).where(posts.c.kind == "note").order_by(posts.c.id)
     assert await store.database.read(lambda tx: tx.scalars(noted).all()) == ["longer", "other"]

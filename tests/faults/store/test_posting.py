@@ -155,7 +155,7 @@ async def test_what_belongs_into_the_thread_of_an_uncertain_card_waits_for_it(
     await arrive(store, interested(1), interested(2))
     card, _ = await meet(store, ANSWERED)
     reminder = replace(note(1), kind="reminder", alert_id=card.alert_id, urgency=3)
-    await store.outbox.plan("default", reminder)
+    await store.outbox.plan([("default", reminder)])
     clock.now += 1
     other, _ = await meet(store, Sent(ts="2"))
     assert other.alert_id not in {card.alert_id, ""}
@@ -199,7 +199,7 @@ async def test_throttled_readings_of_a_slack_workspace_wait_together(
     store: Store, clock: ManualClock
 ) -> None:
     for channel in ("C1", "C2", "C3"):
-        await store.outbox.plan("default", replace(note(0), dedupe=channel, channel=channel))
+        await store.outbox.plan([("default", replace(note(0), dedupe=channel, channel=channel))])
     for turn in await claim_turns(store, limit=5):
         await store.posting.settle(turn, ANSWERED)
     clock.now += 2
