@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import gzip
 import json
 import sqlite3
 
 import aiohttp
+import psutil
 import pytest
 
 from tests.kit import Team, bounced, interested, paused_domain, signature
@@ -158,6 +161,7 @@ async def test_a_delivery_without_a_good_signature_is_refused(team: Team) -> Non
     for wrong in ("", "é", "0" * 64, "0" * 10_000):
         headers = {"X-Service-Signature": wrong}
         assert await team.deliver(interested("Mallory"), headers=headers) == 401, wrong[:70]
+    assert await team.deliver(interested("Mallory"), path="/nobody") == 404
     await team.deliver(interested("Ada"))
     await team.card("Ada")
     assert not any("Mallory" in one.shown for one in await team.messages())
@@ -319,3 +323,64 @@ async def test_a_bot_whose_database_was_replaced_takes_nothing_and_ends_with_a_s
                 while True:
                     answers.add(await team.deliver(interested("Grace")))
     assert answers <= {503}
+
+
+async def test_two_signature_headers_are_refused_even_when_one_is_right(team: Team) -> None:
+    # A proxy in front of the bot could believe the one, and the bot the other.
+    body = interested("Ada")
+    assert (
+        await raw(team, body, [("X-Service-Signature", signature(body)), ("X-Service-Signature", "00")])
+        == 401
+    )
+    # Hexadecimal digits mean the same in capitals.
+    assert await raw(team, body, [("X-Service-Signature", signature(body).upper())]) == 200
+
+
+async def test_a_body_without_an_announced_length_is_capped_while_it_streams(team: Team) -> None:
+    sent = 0
+
+    # Chunked, so that no Content-Length can be refused before a byte is read.
+    async def endless() -> object:
+        nonlocal sent
+        for _ in range(64):
+            sent += 65_536
+            yield b"x" * 65_536
+
+    url = f"{team.url}/webhooks/outreach"
+    async with team.http.post(url, data=endless(), headers={"X-Service-Signature": "0" * 64}) as answer:
+        assert answer.status == 413
+
+
+async def test_a_sender_that_disconnects_early_affects_no_other(team: Team) -> None:
+    _, writer = await asyncio.open_connection("127.0.0.1", team.port)
+    writer.write(b"POST /webhooks/outreach HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\nhalf")
+    await writer.drain()
+    writer.close()
+    await writer.wait_closed()
+    assert await team.deliver(interested("Ada")) == 200
+
+
+@pytest.mark.parametrize("path", ["/webhooks/outreach", "/slack/events"])
+async def test_a_packed_body_is_not_unpacked(team: Team, path: str) -> None:
+    # 50 MiB in very few bytes: unpacked before the signature is compared, anyone could fill the memory.
+    bomb = gzip.compress(gzip.compress(b" " * 50 * 2**20, 1), 9)
+    headers = {"Content-Encoding": "gzip, gzip", "X-Service-Signature": "00"}
+    before = psutil.Process().memory_info().rss
+    async with team.http.post(f"{team.url}{path}", data=bomb, headers=headers) as answer:
+        assert answer.status == 401
+    assert psutil.Process().memory_info().rss - before < 20 * 2**20
+
+
+async def raw(team: Team, body: bytes, headers: list[tuple[str, str]]) -> int:
+    """A request with exactly these headers, doubled names too."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", team.port)
+    lines = [f"{name}: {value}\r\n" for name, value in headers]
+    head = (
+        f"POST /webhooks/outreach HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(body)}\r\n"
+    )
+    writer.write(f"{head}{''.join(lines)}\r\n".encode() + body)
+    status = int((await reader.readline()).split()[1])
+    await reader.read()
+    writer.close()
+    await writer.wait_closed()
+    return status

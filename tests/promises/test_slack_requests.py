@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import io
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
 from tests.kit import Team, interested
+from tests.kit.clock import moment
 
 NAME = "West Coast startups"
 FOREIGN = "T0FOREIGN1"
@@ -148,3 +152,52 @@ async def last_command(team: Team, line: str) -> dict[str, Any]:
 async def own_id(team: Team) -> str:
     """The bot's own id, as Slack told it."""
     return str((await team.traffic("auth.test"))[-1]["answer"]["user_id"])
+
+
+JSON = {"Content-Type": "application/json; charset=utf-8"}
+HOSTILE = [
+    {"X-Slack-Request-Timestamp": "now"},
+    {"X-Slack-Request-Timestamp": "-1"},
+    {"X-Slack-Request-Timestamp": "9" * 400},
+    {"X-Slack-Request-Timestamp": "0"},
+    {"X-Slack-Request-Timestamp": "99999999999"},
+    {"X-Slack-Signature": "é"},
+    {"X-Slack-Signature": ""},
+    {"X-Slack-Signature": "v0=" + "0" * 64},
+]
+
+
+async def test_a_malformed_slack_request_is_401(team: Team) -> None:
+    body = urlencode({"command": "/outreach", "text": "whoami"}).encode()
+    for change in HOSTILE:
+        assert (await post(team, body, **change))[0] == 401, change
+
+
+async def test_a_binary_or_deep_slack_body_is_400_and_a_huge_one_413(team: Team) -> None:
+    huge = b"x" * (1024 * 1024 + 1)
+    for body, status in ((b"\xff\xfe", 400), (b"[" * 100_000, 400), (huge, 413)):
+        assert (await post(team, body, **JSON))[0] == status, body[:9]
+
+
+async def test_the_url_verification_challenge_is_answered(team: Team) -> None:
+    body = json.dumps({"type": "url_verification", "challenge": "3eZbrw1aB"}).encode()
+    status, text = await post(team, body, **JSON)
+    assert (status, "3eZbrw1aB" in text) == (200, True)
+
+
+async def post(team: Team, body: bytes, **changed: str) -> tuple[int, str]:
+    """Send what is signed like Slack's requests, but for these headers."""
+    url, headers = f"{team.url}/slack/events", {**signed(team, body), **changed}
+    async with team.http.post(url, data=io.BytesIO(body), headers=headers) as answer:
+        return answer.status, await answer.text()
+
+
+def signed(team: Team, body: bytes) -> dict[str, str]:
+    at = str(int(moment().timestamp()))
+    secret = team.slack.credentials.signing_secret.encode()
+    digest = hmac.new(secret, f"v0:{at}:".encode() + body, hashlib.sha256).hexdigest()
+    return {
+        "X-Slack-Request-Timestamp": at,
+        "X-Slack-Signature": f"v0={digest}",
+        "Content-Type": "application/x-www-form-urlencoded",
+    }
