@@ -77,7 +77,7 @@ class Server(uvicorn.Server):
         yield
 
 
-async def serve(settings: Settings, *, load: Callable[[], Settings] | None = None) -> None:
+async def serve(settings: Settings, *, load: Callable[[], Settings]) -> None:
     """Run until SIGTERM, SIGINT or the parent's end; SIGHUP has the settings read again by `load`.
 
     Raises `RecordsUnavailable`, also when the database's file is deleted or replaced while the bot runs: nothing is
@@ -192,7 +192,7 @@ async def _open(
 
 async def _changed_settings(
     settings: Settings,
-    load: Callable[[], Settings] | None,
+    load: Callable[[], Settings],
     *,
     asked: asyncio.Event,
     gone: asyncio.Event,
@@ -207,8 +207,6 @@ async def _changed_settings(
         if serving.done() or gone.is_set():
             return None
         asked.clear()
-        if load is None:
-            continue
         try:
             changed = await asyncio.to_thread(load)
         except SettingsError as error:
@@ -265,7 +263,7 @@ def server_config(web: Application) -> uvicorn.Config:
     )
 
 
-def run(settings: Settings, *, load: Callable[[], Settings] | None = None) -> int:
+def run(settings: Settings, *, load: Callable[[], Settings]) -> int:
     """Run `serve` until it ends; the process's exit code."""
     asyncio.run(serve(settings, load=load))
     return 0

@@ -58,7 +58,7 @@ View = dict[str, Any]
 class Place:
     """A workspace, named where there are several; None is unknown."""
 
-    name: str = ""
+    name: str
     unclaimed: UnclaimedReplies | None = None
     paused: Mapping[str, datetime]
     """The domains that the service paused, each with the moment since which it is."""
@@ -77,9 +77,9 @@ class HomeState:
 
     now: datetime
     places: Sequence[Place]
-    waiting: Sequence[Alert] = ()
+    waiting: Sequence[Alert]
     """The replies that have waited longest."""
-    claims: Sequence[Alert] = ()
+    claims: Sequence[Alert]
     cards: CardSettings
     may_change: bool = True
     problem: str = ""

@@ -109,26 +109,26 @@ _WORKING = blockkit.render(ON_ITS_WAY)
 class Origin(Asker):
     """A request of Slack: who asks, and the place of the answer."""
 
-    thread_ts: str = ""
+    thread_ts: str
     """The thread in which the person wrote or clicked; an answer goes there only when it is named.
 
     https://docs.slack.dev/interactivity/handling-user-interaction#publishing_in_thread
     """
-    trigger: str = ""
+    trigger: str
     """With it a modal can be opened within three seconds."""
-    respond: AsyncRespond | None = None
+    respond: AsyncRespond | None
     """The response address."""
-    view: str = ""
+    view: str
     """The open modal that shows the answer."""
-    is_home: bool = False
+    is_home: bool
     """It was clicked on Home, which shows the result itself."""
-    is_ephemeral: bool = False
+    is_ephemeral: bool
     """Only the person sees the message that was clicked."""
-    clicked_ts: str = ""
+    clicked_ts: str
     """The message that was clicked."""
     asked: Action | None = None
     """The action of the click."""
-    event_ts: str = ""
+    event_ts: str
     """The message of the person that is answered once."""
 
     @property

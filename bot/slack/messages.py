@@ -88,7 +88,7 @@ _THREAD = {"thread_not_found", "cannot_reply_to_message", "restricted_action_thr
 class MessageSender:
     """Posts, repaints and looks for messages."""
 
-    def __init__(self, slack: WebApi, *, timeout: float = 8.0) -> None:
+    def __init__(self, slack: WebApi, *, timeout: float) -> None:
         self._slack = slack
         self._timeout = timeout
         """Seconds for a call."""

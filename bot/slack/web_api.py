@@ -105,7 +105,7 @@ class WebApi:
                 retry = False
                 await asyncio.sleep(min(LONGEST_RETRY_WAIT, error.retry_after))
 
-    async def message_channel(self, channel: str, *, posting: bool = False) -> str:
+    async def message_channel(self, channel: str, *, posting: bool) -> str:
         """The channel of messages to `channel`, which may be a person: then their direct messages with the bot.
 
         Only posting takes a person's id; to change, delete and read messages Slack wants the D… channel

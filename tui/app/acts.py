@@ -47,7 +47,7 @@ class Acts:
 
     # -- keys ------------------------------------------------------------------------------------------
 
-    def pause(self, lines: Sequence[SequenceLine], *, domain: str = "", end: str = "") -> None:
+    def pause(self, lines: Sequence[SequenceLine], *, domain: str, end: str = "") -> None:
         """Pause or resume what the cursor is on, after one question; `end` as in `pause X END`."""
         status, ids = changeable(line.sequence for line in lines)
         arguments: Arguments
@@ -65,7 +65,7 @@ class Acts:
             return
         self.start(invocation(arguments))
 
-    async def ask_time(self, lines: Sequence[SequenceLine], *, domain: str = "") -> None:
+    async def ask_time(self, lines: Sequence[SequenceLine], *, domain: str) -> None:
         """Ask until when, then pause."""
 
         def given(text: str | None) -> None:

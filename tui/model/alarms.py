@@ -32,7 +32,7 @@ class Alarm:
     """With its start."""
     absent_since: datetime | None = None
     acknowledged_at: datetime | None = None
-    seen_extent: int = 0
+    seen_extent: int
     """The most inboxes that it has concerned so far."""
 
     @property

@@ -158,7 +158,7 @@ def below_all(value: float | None) -> float:
     return -1 if value is None else value
 
 
-def text_of(of: Callable[[Any], str | None], ink: Ink = Ink.TEXT) -> Render:
+def text_of(of: Callable[[Any], str | None], ink: Ink) -> Render:
     return lambda line, _: ((visible(of(line) or ""), ink),)
 
 
@@ -235,7 +235,7 @@ def number(
     of: Callable[[Any], int | None],
     *,
     width: int = 5,
-    rank: int = 0,
+    rank: int,
     ink: Ink = Ink.TEXT,
 ) -> Column:
     def render(line: Any, _: int) -> Sequence[Piece]:

@@ -80,7 +80,7 @@ class Segment:
     start: datetime
     end: datetime
     state: LaneState
-    affected: int = 0
+    affected: int
 
 
 @frozen
@@ -279,7 +279,7 @@ class LaneLine:
 
     lane: Lane
     incident: Incident
-    cursor: datetime | None = None
+    cursor: datetime | None
 
     @property
     def key(self) -> str:
@@ -352,7 +352,7 @@ class LaneLine:
         return tuple(lines)
 
 
-def lane_lines(incident: Incident, *, cursor: datetime | None = None) -> tuple[LaneLine, ...]:
+def lane_lines(incident: Incident, *, cursor: datetime | None) -> tuple[LaneLine, ...]:
     """The lane of the workspace where something happened to it, then the domains, those in trouble first."""
     own = (Lane(domain=WORKSPACE, inboxes=0, marks=incident.marks),) if incident.marks else ()
     return tuple(LaneLine(lane=lane, incident=incident, cursor=cursor) for lane in (*own, *incident.lanes))

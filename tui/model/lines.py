@@ -104,7 +104,7 @@ class StatsLine:
 
     stats: StatsRow
     name: str
-    id: str = ""
+    id: str
     """The id of the sequence that it counts."""
 
     @property

@@ -42,10 +42,12 @@ def slack() -> Slack:
 async def test_who_leaves_a_private_channel_stops_seeing_it_within_a_minute(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    members, now = {"U1"}, [0.0]
+    members, now, fails = {"U1"}, [0.0], []
     monkeypatch.setattr(directory, "boot_time", lambda: now[0])
 
     async def answered(request: web.Request) -> web.Response:
+        if fails:
+            return web.json_response({"ok": False, "error": fails[-1]})
         if request.match_info["method"] == "conversations.info":
             return web.json_response({"ok": True, "channel": {"name": "board", "is_private": True}})
         mine = [{"id": "G1", "name": "board"}] if request.query["user"] in members else []
@@ -65,3 +67,9 @@ async def test_who_leaves_a_private_channel_stops_seeing_it_within_a_minute(
         members.clear()
         now[0] = 61.0
         assert not await people.sees("G1", ann)
+        fails.append("fatal_error")
+        for age, name in ((3599.0, "a private channel"), (3600.0, "")):
+            now[0] = age
+            assert await people.shown_name("G1", everybody("C1")) == name, (
+                "what was read last holds for an hour"
+            )

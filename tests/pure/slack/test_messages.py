@@ -12,6 +12,7 @@ import pytest
 
 from bot import blockkit
 from bot.blockkit import Message
+from bot.slack import web_api
 from bot.slack.messages import EVENT_TYPE, PAGE, PAGES, MessageSender
 from bot.slack.web_api import open_web_api
 from sandbox.slack import seed
@@ -48,10 +49,11 @@ async def say(
     message: Message = WORDS,
     seconds: float = 5.0,
     thread_ts: str = "",
+    channel: str = CHANNEL,
 ) -> Any:
     deadline = boot_time() + seconds
     return await messenger.post(
-        CHANNEL, message, payload={"key": key}, deadline=deadline, thread_ts=thread_ts
+        channel, message, payload={"key": key}, deadline=deadline, thread_ts=thread_ts
     )
 
 
@@ -210,3 +212,33 @@ async def test_a_page_whose_cursor_has_ended_is_read_from_the_beginning(
     look = await messenger.look(lookup("k", since=moment().timestamp()), deadline=boot_time() + 5)
     assert (look.complete, look.hidden) == (False, False)
     assert look.error
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"), [({}, 1.0), ("7", 7.0), ("0", 0.1), ("9999", 3600.0), ("soon", 1.0)]
+)
+def test_a_wait_that_slack_asks_for_is_bounded(asked: Any, seconds: float) -> None:
+    assert web_api._retry_after(asked and {"Retry-After": asked}) == seconds
+
+
+async def test_what_surely_was_not_sent_is_sent_again_soon(
+    bot: Installation, messenger: MessageSender
+) -> None:
+    async with open_web_api("xoxb-1", base_url="http://127.0.0.1:1/") as nowhere:
+        for channel in (CHANNEL, seed.ANN.id):
+            outcome = await say(MessageSender(nowhere, timeout=5.0), "k", channel=channel)
+            assert outcome == NotSent(after=2.0, error="Slack can't be reached")
+    await bot.act("faults", method="conversations.open", kind="status", status=500)
+    assert (await say(messenger, "k", channel=seed.ANN.id)).after == 2.0
+    # Without this permission a message still reaches a person by the id.
+    await bot.act("faults", method="conversations.open", kind="error", error="missing_scope")
+    assert isinstance(await say(messenger, "k", channel=seed.ANN.id), Sent)
+    await bot.act("faults", method="conversations.history", kind="rate_limited", retry_after=3)
+    look = await find(messenger, "k", since=moment().timestamp())
+    assert (look.complete, look.after, look.error) == (False, 3.0, "ratelimited")
+
+
+async def test_a_slow_look_up_ends_with_its_lease(bot: Installation, messenger: MessageSender) -> None:
+    post_messages(bot, PAGE + 1)
+    look = await messenger.look(lookup("k", since=moment().timestamp()), deadline=boot_time() + 1)
+    assert (look.complete, look.error) == (False, "the time allowed ran out")

@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import json
+import logging
 import os
 import pty
+import re
 import signal
-import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 
+from bot.telemetry import logs
 from tests.kit.bot import interested
 from tests.kit.team import installed
-
-pytestmark = pytest.mark.e2e
 
 SHORT_QUEUE = """
 from bot.telemetry import logs
@@ -25,6 +27,7 @@ logs.MAX_QUEUED = 5
 """
 
 
+@pytest.mark.e2e
 async def test_an_unread_log_stops_neither_deliveries_nor_the_shutdown(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     # The smallest pipe, which a few lines fill.
@@ -52,6 +55,7 @@ async def test_an_unread_log_stops_neither_deliveries_nor_the_shutdown(tmp_path:
         os.close(reader)
 
 
+@pytest.mark.e2e
 async def test_every_line_of_a_log_that_is_read_is_json_up_to_the_last(tmp_path: Path) -> None:
     file = tmp_path / "bot.log"
     with file.open("wb") as log:
@@ -68,28 +72,49 @@ async def test_every_line_of_a_log_that_is_read_is_json_up_to_the_last(tmp_path:
     assert {"listening", "delivery", "posted"} <= set(events)
 
 
-HOSTILE = """
-from bot.telemetry import logs
-logs.set_up("INFO")
-import logging, structlog
-structlog.get_logger("bot").info("posted", lead="\\x1b]0;owned\\x07Ada\\x1b[2J", number=3)
-logging.getLogger("uvicorn").warning("slow %s", "disk\\x1b[31m")
-"""
+@pytest.fixture
+def restored(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Give the tests their own logs back."""
+    kept, root, stderr = structlog.get_config(), logging.getLogger(), os.dup(2)
+    handlers, level = root.handlers[:], root.level
+    yield
+    os.dup2(stderr, 2)
+    os.close(stderr)
+    structlog.configure(**kept)
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
-@pytest.mark.parametrize("color", [True, False])
-def test_a_terminal_gets_lines_for_people_that_nobody_else_can_style(color: bool) -> None:  # noqa: FBT001
-    front, back = pty.openpty()
-    environ = {**os.environ, "NO_COLOR": "" if color else "1"}
-    try:
-        subprocess.run([sys.executable, "-c", HOSTILE], stderr=back, env=environ, check=True, timeout=120)
-        os.close(back)
-        text = os.read(front, 65_536).decode()
-    finally:
+@pytest.mark.parametrize("reader", ["color", "plain", "program"])
+def test_a_terminal_gets_lines_for_people_and_a_program_gets_json(
+    reader: str, monkeypatch: pytest.MonkeyPatch, restored: None
+) -> None:
+    front, back = os.pipe() if reader == "program" else pty.openpty()
+    monkeypatch.setenv("NO_COLOR", "" if reader == "color" else "1")
+    os.dup2(back, 2)
+    with os.fdopen(back, "w") as stderr, monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", stderr)
+        logs.set_up("INFO")
+        structlog.get_logger("bot").debug("unseen")
+        structlog.get_logger("bot").info("posted", lead="\x1b]0;owned\x07Ada\x1b[2J", number=3)
+        logging.getLogger("uvicorn").info("unseen")
+        logging.getLogger("uvicorn").warning("slow %s", "disk\x1b[31m")
+        logging.getLogger("bot.bolt").warning("unseen")
+        text = ""
+        while text.count("\n") < 2:
+            text += os.read(front, 65_536).decode()
         os.close(front)
     first, second = text.splitlines()
-    assert "posted" in first
+    assert "unseen" not in text
+    if reader == "program":
+        assert json.loads(first) | {"timestamp": ""} == {
+            "event": "posted", "lead": "\x1b]0;owned\x07Ada\x1b[2J", "number": 3, "level": "info", "timestamp": ""
+        }  # fmt: skip
+        assert json.loads(second)["event"] == "slow disk\x1b[31m"
+        assert json.loads(second)["timestamp"].endswith("Z")
+        return
+    assert re.search(r"\d\d:\d\d:\d\d.*posted.*Ada.*number", first)
     assert "slow disk" in second
-    assert "Ada" in first
-    for sign in ("\x1b]", "\x1b[2J", "\x07", *(() if color else ("\x1b",))):
+    assert ("\x1b" in text) == (reader == "color")
+    for sign in ("\x1b]", "\x1b[2J", "\x07"):
         assert sign not in text
