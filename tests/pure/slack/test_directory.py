@@ -42,7 +42,7 @@ def slack() -> Slack:
 async def test_who_leaves_a_private_channel_stops_seeing_it_within_a_minute(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    members, now, fails = {"U1"}, [0.0], []
+    members, now, fails = {"U1"}, [0.0], list[str]()
     monkeypatch.setattr(directory, "boot_time", lambda: now[0])
 
     async def answered(request: web.Request) -> web.Response:
