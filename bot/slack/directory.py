@@ -326,6 +326,8 @@ class UserDirectory:
     async def name_channels(self, card: Card, viewer: Actor) -> Card:
         """The card with its channels by name, as far as the viewer may know them."""
         channels = sorted(channels_in(card))[:MOST_NAMED]
+        if not channels:
+            return card
         told = await asyncio.gather(*(self.shown_name(channel, viewer) for channel in channels))
         return with_channel_names(card, dict(zip(channels, told, strict=True)))
 

@@ -84,11 +84,16 @@ class OnSequences(OnSequence, Changing):
         plan = Plan(act=act, context=context, sequences=listed, known=known, timers=timers)
         if not scope:
             return _named(self, plan)
+        which = text = ""
         if scope != ALL:
-            return await _of_domain(scope.removeprefix(DOMAIN), plan)
+            domain = scope.removeprefix(DOMAIN)
+            plan, which = await _of_domain(domain, plan), f" that used {clip(domain)} in the last 30 days"
+            text = "The service doesn't list the sequences of a domain: others may use it, too."
         if not plan.able:
-            return _nothing_able(act.status)
-        return plan.question() if act.status == "paused" else await _resume_all(plan)
+            return Result(Card(f"No {WAS[act.status]} sequences{which}", text=(text, NOTHING_CHANGED)))
+        if scope == ALL and act.status == "active":
+            return await _resume_all(plan)
+        return plan.question(which=which, text=text)
 
 
 class Pause(OnSequences):
@@ -300,23 +305,15 @@ async def _resume_all(plan: Plan) -> Question:
     return replace(plan, sequences=own).question(plan.choice, text=text)
 
 
-async def _of_domain(domain: str, plan: Plan) -> Result | Question:
-    """The sequences that were seen on a domain: the service doesn't list them."""
+async def _of_domain(domain: str, plan: Plan) -> Plan:
+    """Only the sequences that were seen on a domain; raises `Stop` where the account has none of its inboxes."""
     context = plan.context
     since, workspace = context.now() - LOOK_BACK, context.workspace.name
     names = {name.casefold() for name in await context.records.domain_sequences(workspace, domain, since)}
     used = [sequence for sequence in plan.sequences if sequence.label.casefold() in names]
     if not used:
         await need_inboxes(domain, context)
-    plan, which = replace(plan, sequences=used), f" that used {clip(domain)} in the last 30 days"
-    text = "The service doesn't list the sequences of a domain: others may use it, too."
-    if plan.able:
-        return plan.question(which=which, text=text)
-    return _nothing_able(plan.act.status, text, which=which)
-
-
-def _nothing_able(status: Status, *text: str, which: str = "") -> Result:
-    return Result(Card(f"No {WAS[status]} sequences{which}", text=(*text, NOTHING_CHANGED)))
+    return replace(plan, sequences=used)
 
 
 # -- what became of it
