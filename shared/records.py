@@ -285,19 +285,6 @@ class SequenceChange:
 
 
 @frozen
-class ChangeResult:
-    """The end of a change, written together with its timer."""
-
-    outcome: Literal["confirmed", "unchanged", "uncertain"]
-    """`unchanged`: surely nothing was done. `uncertain`: the service may have done it, or may still do it."""
-    late: bool = False
-    """An attempt was never answered: the service may still carry it out."""
-    timer: Timer | None = None
-    keep_timer: bool = False
-    """Leave the timer as it is; else it becomes `timer`, or none."""
-
-
-@frozen
 class Timer:
     """The end of a timed pause, carried out once by any bot process; `key` is the id of the sequence."""
 

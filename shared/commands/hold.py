@@ -20,7 +20,6 @@ from shared.records import (
     LOCK_SECONDS,
     UNDER_WAY,
     Before,
-    ChangeResult,
     RecordsUnavailable,
     SequenceChange,
     Status,
@@ -86,23 +85,17 @@ async def hold(change: SequenceChange, changes: SequenceChanges) -> AsyncIterato
             yield held
     except BaseException as error:
         is_clear = isinstance(error, OutreachError) and not isinstance(error, (Uncertain, Unreadable))
-        result = ChangeResult(outcome="uncertain", keep_timer=True)
-        if not held.is_sent or (is_clear and not made.is_uncertain):
-            # Nothing changed: an earlier timer still holds, and one that was set for this change is dropped.
-            keep = not held.has_own_timer
-            result = ChangeResult(outcome="unchanged", timer=change.timer, keep_timer=keep)
+        is_unchanged = not held.is_sent or (is_clear and not made.is_uncertain)
+        # Where nothing changed, an earlier timer still holds, and one that was set for this change is dropped.
+        keep = not (is_unchanged and held.has_own_timer)
+        is_made = False if is_unchanged else None
         with contextlib.suppress(RecordsUnavailable):  # the lock expires
-            await changes.end(change, result)
+            await changes.end(change, is_made=is_made, late=False, keep_timer=keep, timer=change.timer)
         raise
     else:
-        is_change = held.is_sent or bool(not held.keep_timer and (held.timer or change.timer))
-        result = ChangeResult(
-            outcome="confirmed" if is_change else "unchanged",
-            late=made.is_uncertain,
-            timer=held.timer,
-            keep_timer=held.keep_timer,
-        )
-        if not await changes.end(change, result):
+        timer, keep, late = held.timer, held.keep_timer, made.is_uncertain
+        is_made = held.is_sent or bool(not keep and (timer or change.timer))
+        if not await changes.end(change, is_made=is_made, late=late, keep_timer=keep, timer=timer):
             if held.is_sent:
                 raise Uncertain("Another change of this sequence came in between.", hint=SHOWS_IT)
             raise Busy(hint=TRY_AGAIN)

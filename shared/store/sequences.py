@@ -18,7 +18,6 @@ from shared.records import (
     UNDER_WAY,
     Actor,
     AuditEntry,
-    ChangeResult,
     Pauses,
     SequenceChange,
     Status,
@@ -203,28 +202,41 @@ class SequenceChanges(Repository):
         return tx.update(sequence_changes, _mine(change), locked_until=tx.now + LOCK_SECONDS) == 1
 
     @writes
-    def end(self, tx: Transaction, change: SequenceChange, result: ChangeResult) -> bool:
+    def end(
+        self,
+        tx: Transaction,
+        change: SequenceChange,
+        *,
+        is_made: bool | None,
+        late: bool,
+        keep_timer: bool,
+        timer: Timer | None,
+    ) -> bool:
+        """Write down how a change ended, and free its lock; False: another change had begun.
+
+        `is_made`: False where surely nothing was done, None where the service may have done it, or may still do it. `late`:
+        an attempt was never answered, and may still be carried out. Unless `keep_timer`, `timer` counts from now on.
+        """
         values: dict[str, Any] = {"locked_until": None}
-        if result.late or result.outcome == "uncertain":
+        if late or is_made is None:
             _look_later(tx, change.workspace, change.sequence)
-        if result.outcome == "uncertain":
+        if is_made is None:
             values |= _doubt(tx, change.status)
-        elif result.outcome == "confirmed":
+        elif is_made:
             values |= {"confirmed": change.status, "revision": c.revision + 1}
-        if result.late:
+        if late:
             values[_LATE[change.status]] = tx.now + LATE_SECONDS
         if not tx.update(sequence_changes, _mine(change), **values):
             # Ours was sent while another change had begun: what that one confirms is looked at again.
-            late: dict[str, Any] = {_LATE[change.status]: tx.now + LATE_SECONDS}
-            which = _which(change.workspace, change.sequence)
-            tx.update(sequence_changes, which, **late, revision=c.revision + 1)
+            values = {_LATE[change.status]: tx.now + LATE_SECONDS, "revision": c.revision + 1}
+            tx.update(sequence_changes, _which(change.workspace, change.sequence), **values)
             _look_later(tx, change.workspace, change.sequence)
             return False
-        if not result.keep_timer:
-            if result.timer is None:
+        if not keep_timer:
+            if timer is None:
                 jobs.drop(tx, "resume", change.workspace, change.sequence)
             else:
-                put_timer(tx, change.workspace, result.timer)
+                put_timer(tx, change.workspace, timer)
         return True
 
     @reads
