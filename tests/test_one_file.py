@@ -74,6 +74,6 @@ async def test_the_dashboard_runs_a_command_of_one_file(screen: Screen) -> None:
 
 
 def test_assistants_and_documents_know_a_command_of_one_file() -> None:
-    assert "weather" in {one.name for one in tools()}
+    assert "weather" in {one["name"] for one in tools()}
     assert read_call("weather", {}).arguments.verb == "weather"
     assert "Say how the weather is" in docs_pages.commands_page()

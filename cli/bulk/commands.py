@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import hashlib
 import json
-import os
+import sqlite3
 import sys
 import tempfile
 from argparse import Namespace
@@ -45,6 +44,11 @@ from shared.text.sanitize import visible_json, visible_lines
 AddLeads = Callable[[Sequence[dict[str, str]]], Awaitable[AddResult]]
 
 OUTCOMES = ("added", "skipped", "refused", "unknown")
+JOURNAL = """
+    PRAGMA locking_mode = EXCLUSIVE;
+    PRAGMA journal_mode = WAL;
+    CREATE TABLE IF NOT EXISTS results (row INTEGER PRIMARY KEY, email TEXT, outcome TEXT, reason TEXT)
+"""
 REQUESTS_AT_ONCE = 8
 """Enough for 10 requests a second while each takes up to 0.8 s."""
 STDOUT = "-"
@@ -69,8 +73,8 @@ async def _import(options: Namespace, file: LeadFile) -> Result:
         add = partial(client.add_leads, sequence.id, priority=Priority.BULK)
         target = (workspace.base_url, workspace.name, sequence.id)
         with open_journal(settings.state_dir / "imports", file, target=target) as journal, stopping() as stop:
-            if journal.sent:
-                print_error(f"continuing after row {journal.done:,}, where it was interrupted")
+            if journal.rows:
+                print_error(f"continuing where it was interrupted, after {show_number(journal.rows, 'row')}")
             elif attended():
                 leads = show_number(sum(len(batch.sendable) for batch in file.batches()), "lead")
                 confirm(f"Add {leads} to {sequence.label} in {workspace.name}?", yes=options.yes)
@@ -94,46 +98,38 @@ async def _import(options: Namespace, file: LeadFile) -> Result:
 
 
 async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: asyncio.Event) -> bool:
-    """Send what is left, several requests at once, and settle each in order; False when it was stopped.
-
-    Raises a group of what `add` raises.
-    """
-    # What an earlier process had under way when it died may be what the service now skips.
-    sent_before = journal.sent
+    """Send what is left, several requests at once; False when it was stopped. Raises a group of what `add` raises."""
     free = asyncio.Semaphore(REQUESTS_AT_ONCE)
     with progress_bar("rows") as show:
 
-        async def send(batch: Batch, before: asyncio.Task[None] | None) -> None:
-            try:
-                results = await _outcomes(batch, add, sent_before=sent_before)
-            finally:
-                # The earlier first, so that the journal never passes a request whose outcome isn't known.
-                if before:
-                    await before
-            journal.write(results)
+        async def send(batch: Batch, *, sent_before: bool) -> None:
+            journal.write(await _outcomes(batch, add, sent_before=sent_before))
             free.release()
             detail = ", ".join(f"{journal.counts[kind]:,} {kind}" for kind in OUTCOMES[:3])
             show(journal.rows, part=batch.position / file.size, detail=detail)
 
         # Its end awaits what it cancels: no request of ours runs on when the journal is free for another process.
         async with asyncio.TaskGroup() as group:
-            last = None
-            for batch in file.batches(after=journal.done):
+            for batch in file.batches():
                 await free.acquire()
                 if stop.is_set():
                     return False
-                journal.write(batch.rows[-1].number)
-                last = group.create_task(send(batch, last))
+                known = journal.begin(batch.rows[-1].number)
+                if known:
+                    free.release()
+                else:
+                    # What an earlier process had under way when it died may be what the service now skips.
+                    group.create_task(send(batch, sent_before=known is not None))
     # A stop that comes while the last answers are awaited leaves nothing out.
     return True
 
 
-async def _outcomes(batch: Batch, add: AddLeads, *, sent_before: int) -> list[RowResult]:
+async def _outcomes(batch: Batch, add: AddLeads, *, sent_before: bool) -> list[RowResult]:
     refused = [_outcome(row, "refused", row.problem) for row in batch.rows if row.problem]
-    return sorted([*refused, *await _add(batch.sendable, add, sent_before=sent_before)])
+    return [*refused, *await _add(batch.sendable, add, sent_before=sent_before)]
 
 
-async def _add(rows: Sequence[LeadRow], add: AddLeads, *, sent_before: int) -> list[RowResult]:
+async def _add(rows: Sequence[LeadRow], add: AddLeads, *, sent_before: bool) -> list[RowResult]:
     """One bad lead fails a whole request: then each half is tried alone, until it stands alone."""
     if not rows:
         return []
@@ -159,8 +155,7 @@ async def _add(rows: Sequence[LeadRow], add: AddLeads, *, sent_before: int) -> l
         if not named:
             results.append(_outcome(row, kind))
             continue
-        is_repeat = result.repeated or row.number <= sent_before
-        note = "; possibly added before the interruption" if is_repeat else ""
+        note = "; possibly added before the interruption" if result.repeated or sent_before else ""
         results.append(_outcome(row, "skipped", named.pop() + note))
     return results
 
@@ -175,60 +170,51 @@ class RowResult(NamedTuple):
 
 
 def _outcome(row: LeadRow, outcome: str, reason: str = "") -> RowResult:
-    # Text of a stranger, in one line of the report.
-    email, reason = (" ".join(text.split()) for text in (row.lead["email"], reason))
+    # Text of a stranger: in one line of the report, and without half a character, which no file takes.
+    email, reason = (
+        " ".join(text.split()).encode("utf-8", "replace").decode() for text in (row.lead["email"], reason)
+    )
     return RowResult(row.number, email, outcome, reason)
 
 
-Entry = int | Sequence[RowResult]
-"""A line of the journal: the last row that was sent, or the outcomes of some rows."""
-
-
 class Journal:
-    """The outcomes as far as they are known, and between them how far the file was sent.
+    """The outcomes of an import so far, each on disk before anything else happens, in a database of their own."""
 
-    `done` is the last row whose outcome is known, and `sent` the last that may be on its way.
-    """
-
-    def __init__(self, path: Path, file: IO[bytes]) -> None:
-        self._path, self._file = path, file
-        self.counts: Counter[str] = Counter()
-        self.done = self.sent = size = 0
-        for line in file:
-            # What is behind was written by a process that died meanwhile; those rows come again.
-            if not line.endswith(b"\n"):
-                break
-            size += len(line)
-            self._note(json.loads(line))
-        file.truncate(size)
-        file.seek(size)
+    def __init__(self, path: Path, database: sqlite3.Connection) -> None:
+        self._path, self._database = path, database
+        known = database.execute("SELECT outcome, count(*) FROM results WHERE outcome > '' GROUP BY outcome")
+        self.counts = Counter(dict(known.fetchall()))
 
     @property
     def rows(self) -> int:
         return self.counts.total()
 
-    def write(self, entry: Entry) -> None:
-        """Have it on disk before this returns: rows before they are sent, and outcomes in the order of the rows."""
-        self._file.write(f"{json.dumps(entry)}\n".encode())
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._note(entry)
+    def begin(self, last: int) -> str | None:
+        """Note that the batch that ends with this row goes out, and give the row's outcome.
 
-    def _note(self, entry: Entry) -> None:
-        if isinstance(entry, int):
-            self.sent = entry
-        else:
-            self.counts.update(outcome for _, _, outcome, _ in entry)
-            self.done = entry[-1][0]
+        It is empty where an earlier process had the batch under way, and None where it wasn't sent yet.
+        """
+        known = self._database.execute("SELECT outcome FROM results WHERE row = ?", [last]).fetchone()
+        if known:
+            return str(known[0])
+        with self._database:
+            self._database.execute("INSERT INTO results VALUES (?, '', '', '')", [last])
+        return None
+
+    def write(self, results: Sequence[RowResult]) -> None:
+        with self._database:
+            self._database.executemany("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?)", results)
+        self.counts.update(result.outcome for result in results)
 
     def finish(self, report: Path) -> None:
         """Write the report, once every row is in the journal."""
-        self._file.seek(0)
-        entries = (entry for entry in map(json.loads, self._file) if not isinstance(entry, int))
-        rows = (RowResult(*result)._asdict() for result in chain.from_iterable(entries))
+        results = self._database.execute("SELECT * FROM results ORDER BY row")
+        rows = (RowResult(*result)._asdict() for result in results)
         # It holds the addresses of leads, so it is for its owner alone.
         _write(report, csv_lines(RowResult._fields, rows))
-        self._path.unlink()
+        self._database.close()
+        # Another process that began in between has done nothing, and deletes it as well.
+        self._path.unlink(missing_ok=True)
 
 
 def _write(target: Path, lines: Iterable[str]) -> None:
@@ -245,19 +231,17 @@ def open_journal(folder: Path, file: LeadFile, *, target: Sequence[str]) -> Iter
     """The journal of these very bytes, columns and target, for this process alone; raises `Failed`."""
     # Read in another way, with `--map` or `--encoding`, the same bytes are other leads.
     parts = [file.fingerprint, file.encoding, file.fields, target]
-    path = folder / f"{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]}.jsonl"
+    path = folder / f"{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]}.db"
     make_private_folder(folder)
-    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "rb+") as opened:
+    with contextlib.closing(sqlite3.connect(path, timeout=0)) as database:
         try:
-            # The kernel releases it when a process dies, so a crash leaves no lock behind.
-            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # One that another process finished just now has no name any more, and would be lost.
-            is_free = os.fstat(opened.fileno()).st_nlink > 0
-        except BlockingIOError:
-            is_free = False
-        if not is_free:
-            raise Failed("The same file is being imported into the same sequence right now.")
-        yield Journal(path, opened)
+            # The kernel releases the lock when a process dies, so a crash leaves none behind.
+            database.executescript(JOURNAL)
+        except sqlite3.OperationalError as fault:
+            if fault.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+            raise Failed("The same file is being imported into the same sequence right now.") from None
+        yield Journal(path, database)
 
 
 def _free_path(source: Path) -> Path:
@@ -292,36 +276,33 @@ def _dry_run(file: LeadFile) -> Result:
         sendable += len(batch.sendable)
         examples += [Row((row.number, clip(row.lead["email"]), row.problem)) for row in refusals]
         del examples[EXAMPLES:]
-    card = Card(
-        title=f"{show_number(sendable, 'lead')} can be sent, {show_number(refused, 'row')} can't",
-        tone=_tone(sendable, refused),
+    return _summary(
+        f"{show_number(sendable, 'lead')} can be sent, {show_number(refused, 'row')} can't",
+        {"sendable": sendable, "refused": refused},
+        usable=sendable,
         text=("Nothing was sent.",),
-        table=Table(columns(number("Row"), "Email", "Reason"), tuple(examples), total=refused),
-        failure=not sendable,
+        table=Table(columns(number("Row"), "Email", "Reason"), examples, total=refused),
     )
-    return Result(card=card, rows=({"sendable": sendable, "refused": refused},))
 
 
 def _result(counts: Counter[str], *, sequence: str, report: str) -> Result:
-    used = counts.total() - counts["refused"]
     facts = [Fact(kind.capitalize(), f"{counts[kind]:,}") for kind in OUTCOMES[:3]]
     if counts["unknown"]:
         value = f"{counts['unknown']:,}: the service didn't report which rows it skipped"
         facts.append(Fact("Added or skipped", value, tone=Tone.UNKNOWN))
-    card = Card(
-        title=f"{counts['added']:,} of {counts.total():,} rows added to {sequence}",
-        tone=_tone(used, counts["refused"]),
+    return _summary(
+        f"{counts['added']:,} of {counts.total():,} rows added to {sequence}",
+        {**{kind: counts[kind] for kind in OUTCOMES}, "sequence": sequence, "report": report},
+        usable=counts.total() - counts["refused"],
         facts=(*facts, Fact("Report", report)),
-        failure=not used,
     )
-    data = {kind: counts[kind] for kind in OUTCOMES}
-    return Result(card=card, rows=({**data, "sequence": sequence, "report": report},))
 
 
-def _tone(usable: int, refused: int) -> Tone:
-    if not usable:
-        return Tone.BAD
-    return Tone.WARN if refused else Tone.GOOD
+def _summary(title: str, data: dict[str, Any], *, usable: int, **more: Any) -> Result:
+    """The result of a file; a failure where no row of it is usable."""
+    tone = Tone.WARN if data["refused"] else Tone.GOOD
+    card = Card(title, tone=tone if usable else Tone.BAD, failure=not usable, **more)
+    return Result(card=card, rows=(data,))
 
 
 async def export_leads(options: Namespace) -> None:

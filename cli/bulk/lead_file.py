@@ -75,22 +75,22 @@ class LeadFile:
     has_titles: bool
     sample: tuple[tuple[str, ...], ...]
 
-    def batches(self, *, after: int = 0) -> Iterator[Batch]:
-        """The rows after row `after`. Raises `Failed` where the file is broken."""
+    def batches(self) -> Iterator[Batch]:
+        """The rows, always in the same batches. Raises `Failed` where the file is broken."""
         with (
             self.path.open("rb") as raw,
             # `newline=""`, as `csv` asks: a line break within quotes stays what it was.
             io.TextIOWrapper(raw, self.encoding, errors="replace", newline="") as text,
         ):
-            rows = self._rows(text, after=max(after, int(self.has_titles)))
+            rows = self._rows(text)
             while some := list(islice(rows, LEADS_PER_REQUEST)):
                 yield Batch(some, raw.tell())
 
-    def _rows(self, text: Iterable[str], *, after: int) -> Iterator[LeadRow]:
+    def _rows(self, text: Iterable[str]) -> Iterator[LeadRow]:
         number = 0
         try:
             for number, cells in enumerate(csv.reader(text, delimiter=self.delimiter), start=1):
-                if number > after and any(cells):
+                if number > self.has_titles and any(cells):
                     pairs = zip(self.fields, map(str.strip, cells), strict=False)
                     # Our export puts a sign before what looks like a formula; coming back, it is taken off.
                     lead = {field: unguarded(cell) for field, cell in pairs if field and cell}

@@ -62,18 +62,7 @@ def _server(assistant: Assistant) -> Server[Any]:
     async def list_tools(
         _context: ServerRequestContext[Any, Any], _page: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(
-            tools=[
-                types.Tool(
-                    name=tool.name,
-                    title=tool.summary,
-                    description=tool.description,
-                    input_schema=tool.schema,
-                    annotations=hints,
-                )
-                for tool in tools()
-            ]
-        )
+        return types.ListToolsResult(tools=[types.Tool(**tool, annotations=hints) for tool in tools()])
 
     async def call_tool(
         _context: ServerRequestContext[Any, Any], call: types.CallToolRequestParams

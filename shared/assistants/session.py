@@ -132,17 +132,11 @@ def _failure(text: str) -> Outcome:
     return Outcome({"problem": {"why": text}}, text, failed=True)
 
 
-class Tool(NamedTuple):
-    """One command as an assistant sees it."""
+def tools() -> Iterator[dict[str, Any]]:
+    """The tools that an assistant is offered: the commands that read, and those that do with some arguments.
 
-    name: str
-    summary: str
-    description: str
-    schema: dict[str, Any]
-
-
-def tools() -> Iterator[Tool]:
-    """The tools that an assistant is offered: the commands that read, and those that do with some arguments."""
+    Each has the fields of the protocol's tools: https://modelcontextprotocol.io/specification/2025-06-18/server/tools
+    """
     for command in COMMANDS.values():
         if command.slack_only or (command.changes and not command.reads):
             continue
@@ -159,7 +153,8 @@ def tools() -> Iterator[Tool]:
             "examples": [{WORDS: line.partition(" ")[2]} for line in command.examples],
         }
         description = f"{command.summary}. Typed by a person as: {command.synopsis}.{limit}"
-        yield Tool(command.verb, command.summary, description, schema)
+        named = {"name": command.verb, "title": command.summary}
+        yield {**named, "description": description, "input_schema": schema}
 
 
 def read_call(name: str, given: Mapping[str, Any]) -> Invocation:

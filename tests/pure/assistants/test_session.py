@@ -161,18 +161,19 @@ CHANGING = {"pause", "resume", "add", "remove", "subscribe", "unsubscribe", "und
 
 
 def test_only_tools_that_read_are_offered() -> None:
-    offered = {tool.name for tool in tools()}
+    offered = {tool["name"] for tool in tools()}
     assert offered >= {"status", "replies", "guardrails", "audit"}
     assert not offered & CHANGING
 
 
-@pytest.mark.parametrize("tool", [*tools()], ids=lambda tool: str(tool.name))
+@pytest.mark.parametrize("tool", [*tools()], ids=lambda tool: str(tool["name"]))
 def test_each_example_fits_its_schema_and_means_its_line(tool: Any) -> None:
-    Draft202012Validator.check_schema(tool.schema)
-    for line, example in zip(COMMANDS[tool.name].examples, tool.schema["examples"], strict=True):
-        Draft202012Validator(tool.schema).validate(example)
-        assert read_call(tool.name, example).arguments == parse(line).arguments
-    assert read_call(tool.name, {**tool.schema["examples"][0], "workspace": "acme"}).workspace == "acme"
+    name, schema = tool["name"], tool["input_schema"]
+    Draft202012Validator.check_schema(schema)
+    for line, example in zip(COMMANDS[name].examples, schema["examples"], strict=True):
+        Draft202012Validator(schema).validate(example)
+        assert read_call(name, example).arguments == parse(line).arguments
+    assert read_call(name, {**schema["examples"][0], "workspace": "acme"}).workspace == "acme"
 
 
 async def test_calls_that_fit_no_command_are_refused_and_recorded(opened: Opened) -> None:
