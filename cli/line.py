@@ -85,6 +85,8 @@ def parser_of(word: Program | Command | None) -> ArgumentParser:
 
     # A script that abbreviates an option would break as soon as another begins the same way.
     parser = ArgumentParser(allow_abbrev=False, formatter_class=RawDescriptionHelpFormatter)
+    # Of options that not every word has.
+    parser.set_defaults(json=False, csv=False, quiet=False, yes=False, limit=None)
     parser.add_argument("--config", type=path, metavar="FILE", help="settings file to use")
     parser.add_argument("--workspace", metavar="NAME", help="workspace to use, like @NAME")
     if word is None:
@@ -135,9 +137,9 @@ def _examples(examples: Sequence[str]) -> str:
     return "\n  ".join(("examples:", *shown))
 
 
-def overview(width: int | None = None) -> str:
-    """All words on one page, filled to `width` columns (the terminal's, at most 100, when not given)."""
-    columns = width or min(WIDEST, _terminal_width())
+def overview() -> str:
+    """All words on one page, filled to the terminal's width."""
+    columns = min(WIDEST, _terminal_width())
     commands = {name: c.summary for name, c in COMMANDS.items() if not c.slack_only}
     sections = {"Start here": dict(FIRST_LINES), "Commands (most also work in Slack)": commands}
     sections |= {

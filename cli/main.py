@@ -85,7 +85,3 @@ def _without_word(line: Line) -> int:
     # Nobody asked for it: stdout stays empty, for a script that takes it for data.
     print(overview(), file=sys.stdout if wanted else sys.stderr)
     return exit_codes.DONE if wanted else exit_codes.WRONG_USAGE
-
-
-if __name__ == "__main__":
-    sys.exit(main())

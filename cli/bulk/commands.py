@@ -29,7 +29,7 @@ from cli.bulk.lead_file import DELIMITERS, Batch, LeadFile, LeadRow, read_lead_f
 from cli.console import card_output
 from cli.console.exit_codes import Failed, Interrupted, WrongUsage, print_error
 from cli.console.interactive import attended, confirm, must_be_free, progress_bar, stopping
-from cli.console.resources import named_sequence, open_service, record
+from cli.console.resources import named_sequence, open_workspace, record
 from shared.api.errors import InvalidRequest, OutreachError
 from shared.api.models import AddResult
 from shared.api.pace import Priority
@@ -68,11 +68,12 @@ async def import_leads(options: Namespace) -> Result:
 async def _import(options: Namespace, file: LeadFile) -> Result:
     if options.report and options.report.exists():
         raise Failed(f"{options.report} already exists. Use another file with --report.")
-    async with open_service(options) as (settings, workspace, client):
-        sequence = await named_sequence(client, options.to, command=("import", str(options.file), "--to"))
-        add = partial(client.add_leads, sequence.id, priority=Priority.BULK)
+    async with open_workspace(options) as context:
+        sequence = await named_sequence(context, options.to, command=("import", str(options.file), "--to"))
+        add = partial(context.client.add_leads, sequence.id, priority=Priority.BULK)
+        workspace, folder = context.workspace, context.settings.state_dir / "imports"
         target = (workspace.base_url, workspace.name, sequence.id)
-        with open_journal(settings.state_dir / "imports", file, target=target) as journal, stopping() as stop:
+        with open_journal(folder, file, target=target) as journal, stopping() as stop:
             if journal.rows:
                 print_error(f"continuing where it was interrupted, after {show_number(journal.rows, 'row')}")
             elif attended():
@@ -89,7 +90,8 @@ async def _import(options: Namespace, file: LeadFile) -> Result:
             finally:  # an import that fails has added something, too
                 added = f"added {journal.counts['added']:,} of {journal.rows:,} rows"
                 command = f"import {options.file.name} --to {sequence.label}"
-                await record(settings, workspace, command, added if is_complete else f"{added} so far")
+                added += "" if is_complete else " so far"
+                await record(context.records, workspace, command, added)
             if not is_complete:
                 raise Interrupted(f"{show_number(journal.rows, 'row')} done. {resumable}")
             report = (options.report or _free_path(file.path)).absolute()
@@ -334,12 +336,14 @@ async def export_leads(options: Namespace) -> None:
 async def _gather(options: Namespace, gathered: IO[str]) -> tuple[int, list[str]]:
     """Write a line of JSON for each lead; gives their count and the names of all their fields."""
     titles, count = dict.fromkeys(STANDARD), 0
-    async with open_service(options) as (_settings, _workspace, client):
+    async with open_workspace(options) as context:
         sequence_id = None
         if options.sequence:
             command = ("export", str(options.file), "--sequence")
-            sequence_id = (await named_sequence(client, options.sequence, command=command)).id
-        pages = client.iter_pages(sequence_id=sequence_id, status=options.status, priority=Priority.BULK)
+            sequence_id = (await named_sequence(context, options.sequence, command=command)).id
+        pages = context.client.iter_pages(
+            sequence_id=sequence_id, status=options.status, priority=Priority.BULK
+        )
         with stopping() as stop, progress_bar() as show:
             async for page in pages:
                 for lead in page.items:

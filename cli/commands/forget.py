@@ -83,9 +83,9 @@ async def _forget(email: str, settings: Settings, options: Namespace) -> Result:
             quoted |= changes
         for some in portions([number for (number,) in quoted.get(deliveries.name, ())]):
             await store.erasure.redraw(some)
-    # Counts alone: the audit log must not name who was erased.
-    erased = f"erased a person: {_listed(traces)}, and {show_number(deleted, 'message')} in Slack"
-    await record(settings, settings.workspace(), "forget", erased)
+        # Counts alone: the audit log must not name who was erased.
+        erased = f"erased a person: {_listed(traces)}, and {show_number(deleted, 'message')} in Slack"
+        await record(store.records, settings.workspace(), "forget", erased)
     shared = len(traces.messages) - len(own)
     left = len(own) - deleted
     changed = sum(map(len, quoted.values()))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from cli.console import card_output, exit_codes
 from cli.console.interactive import attended, confirm, progress_bar
-from cli.console.resources import open_context, open_web_api
+from cli.console.resources import open_web_api, open_workspace
 from shared.api.errors import OutreachError
 from shared.commands import Command, Invocation, parse
 from shared.commands.base import UNCHECKED, Arguments, CommandContext, InChannel, Place, Question, Result
@@ -23,7 +23,6 @@ from shared.commands.pause import OnSequences
 from shared.commands.run import carry_out
 from shared.commands.run import run as run_command
 from shared.domain.card import Card, warning
-from shared.settings import Need, load
 from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
@@ -36,11 +35,10 @@ PAGES_SEARCHED = 500
 def run(command: Command, options: Namespace) -> int:
     """Answer on stdout and return 0; a refusal goes to stderr and returns 1."""
     invocation = parse(line(command.verb, options.words))
-    if options.workspace:
-        invocation = replace(invocation, workspace=options.workspace)
-    as_csv = getattr(options, "csv", False)
+    options.workspace = options.workspace or invocation.workspace
+    invocation = replace(invocation, workspace=options.workspace)
     # Read first: some commands only read with some of their words.
-    if invocation.changes and as_csv:
+    if invocation.changes and options.csv:
         raise exit_codes.WrongUsage(f"--csv works only with commands that read, like {command.verb} list")
     try:
         result = asyncio.run(_answer(invocation, options))
@@ -67,22 +65,20 @@ def _quoted(word: str) -> str:
 
 
 async def _answer(invocation: Invocation, options: Namespace) -> Result:
-    settings = load(config=options.config, needs=(Need.API,))
-    workspace = settings.workspace(invocation.workspace)
     async with contextlib.AsyncExitStack() as stack:
         context = replace(
-            await stack.enter_async_context(open_context(settings, workspace)),
-            unseen=getattr(options, "yes", False),
-            limit=getattr(options, "limit", None),
+            await stack.enter_async_context(open_workspace(options)),
+            unseen=options.yes,
+            limit=options.limit,
             pages_searched=PAGES_SEARCHED,
             find_place=_take_unchecked,
         )
         directory = None
         is_in_channel = isinstance(invocation.arguments, InChannel)
-        if is_in_channel and settings.slack.bot_token:
+        if is_in_channel and context.settings.slack.bot_token:
             from bot.slack.directory import UserDirectory
 
-            directory = UserDirectory(await stack.enter_async_context(open_web_api(settings)))
+            directory = UserDirectory(await stack.enter_async_context(open_web_api(context.settings)))
             context = replace(context, find_place=directory.find_place)
             invocation = await _with_channel_id(invocation, directory)
         # It ends before a question is asked: both write on the terminal.

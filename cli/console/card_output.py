@@ -152,15 +152,13 @@ def answer(result: Result, options: Namespace, *, is_silent: bool = False) -> in
 
     Raises `Refused` where nothing could be done. A quiet list has no heading and no notes.
     """
-    card = result.card
-    is_csv, is_json = (getattr(options, form, False) for form in ("csv", "json"))
-    is_data = is_csv or is_json
+    card, is_data = result.card, options.csv or options.json
     if is_data:  # a refusal has data, too
-        (print_csv if is_csv else print_data)(result.rows)
+        (print_csv if options.csv else print_data)(result.rows)
     if result.problem or result.effect == "failed":  # some of several, none of which could be changed
         raise exit_codes.Refused(card)
     if not is_data and not is_silent:
-        show(card, bare=getattr(options, "quiet", False))
+        show(card, bare=options.quiet)
     # The reason is on stderr, unless a person sees it on the card.
     if card.failure and (is_data or not sys.stdout.isatty()):
         exit_codes.print_error(card.title)

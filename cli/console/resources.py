@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from cli.console import exit_codes
-from shared.api.pace import Priority
 from shared.commands.base import CommandContext
 from shared.commands.sequences import resolve_sequence
 from shared.domain.card import Typed
@@ -24,15 +23,15 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from bot.slack.web_api import WebApi
-    from shared.api.client import OutreachClient
     from shared.api.models import Sequence
     from shared.domain.reply_queue import ReplyQueue
     from shared.settings import Settings, Workspace
+    from shared.store.store import Records
 
 
-async def named_sequence(client: OutreachClient, name: str, *, command: tuple[str, ...]) -> Sequence:
+async def named_sequence(context: CommandContext, name: str, *, command: tuple[str, ...]) -> Sequence:
     """The sequence; raises `Refused` with the candidates, each with the `command` that would name it."""
-    found = resolve_sequence(await client.list_sequences(priority=Priority.INTERACTIVE), name.split())
+    found = resolve_sequence(await context.sequences(), name.split())
     if found.only:
         return found.only
     raise exit_codes.Refused(found.card(lambda chosen: Typed(join(*command, chosen))))
@@ -58,18 +57,6 @@ def open_replies(settings: Settings, workspace: str) -> AbstractAsyncContextMana
 
 
 @contextlib.asynccontextmanager
-async def open_service(options: Namespace) -> AsyncIterator[tuple[Settings, Workspace, OutreachClient]]:
-    """The settings, the workspace that the command line names, and its client."""
-    from shared.commands.run import open_client
-    from shared.settings import Need, load
-
-    settings = load(config=options.config, needs=(Need.API,))
-    workspace = settings.workspace(options.workspace)
-    async with open_client(settings, workspace) as client:
-        yield settings, workspace, client
-
-
-@contextlib.asynccontextmanager
 async def open_context(settings: Settings, workspace: Workspace) -> AsyncIterator[CommandContext]:
     """Open the context of a command that is run from a shell."""
     from shared.commands.run import open_client  # late: the dashboard paints before the client is loaded
@@ -88,21 +75,28 @@ async def open_context(settings: Settings, workspace: Workspace) -> AsyncIterato
         )
 
 
+@contextlib.asynccontextmanager
+async def open_workspace(options: Namespace) -> AsyncIterator[CommandContext]:
+    """Open the context of the workspace that the command line names."""
+    from shared.settings import Need, load
+
+    settings = load(config=options.config, needs=(Need.API,))
+    async with open_context(settings, settings.workspace(options.workspace)) as context:
+        yield context
+
+
 def _actor() -> Actor:
     return Actor(name=getpass.getuser(), face="shell")
 
 
-async def record(settings: Settings, workspace: Workspace, command: str, result: str) -> None:
+async def record(records: Records, workspace: Workspace, command: str, result: str) -> None:
     """Write a change to the audit; a database that can't be reached is named on stderr and undoes nothing."""
-    from shared.store import open_records
-
     name = workspace.name
     entry = AuditEntry(at=datetime.now(UTC), actor=_actor(), workspace=name, command=command, result=result)
-    async with open_records(settings.database) as records:
-        try:
-            await records.record(entry)
-        except RecordsUnavailable as fault:
-            exit_codes.print_error(f"not in the audit log: {fault}")
+    try:
+        await records.record(entry)
+    except RecordsUnavailable as fault:
+        exit_codes.print_error(f"not in the audit log: {fault}")
 
 
 @contextlib.asynccontextmanager
