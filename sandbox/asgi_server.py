@@ -109,7 +109,7 @@ async def body_of(request: Request) -> bytes:
 
 
 async def json_of(request: Request) -> Any:
-    """Return the JSON of a request, an empty object where there is no body. Raises `ValueError` and `TooLarge`."""
+    """Return the JSON of a request, an empty object for an empty body. Raises `ValueError` and `TooLarge`."""
     try:
         return json.loads(await body_of(request) or b"{}")
     except RecursionError as error:

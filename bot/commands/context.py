@@ -209,7 +209,7 @@ class Caller(Standing):
         entry = AuditEntry(
             at=datetime.now(UTC),
             actor=self.actor,
-            # That there is no workspace of this name is not for whoever may not ask.
+            # Whoever may not ask must not learn that no workspace has this name.
             workspace=self.contexts.workspace_or_own(workspace, channel=self.channel).name,
             command=line,
             result="refused: role",

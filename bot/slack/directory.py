@@ -168,7 +168,7 @@ class UserDirectory:
         return text
 
     async def find_named(self, name: str) -> str:
-        """The id of the one person of a name, `@ann`; empty where nobody has it, or several."""
+        """The id of the one person with a name, `@ann`; empty if several people have it, or none."""
         wanted = name.lstrip("@").casefold()
         people = (await self._people()).items()
         having = [user for user, names in people if wanted in map(str.casefold, names)]

@@ -87,7 +87,7 @@ class SlackStandIn(Block):
         exits.callback(self._listener.close)
         exits.push_async_callback(self._delivery.close)
         await exits.enter_async_context(serving(self._app, self._listener, name="slack stand-in"))
-        # Connections and streams never end by themselves, so the server would wait for them in vain.
+        # Connections and streams never end by themselves, so the server would wait for them forever.
         exits.push_async_callback(self.sockets.close)
         exits.callback(self.feed.close)
 

@@ -1,6 +1,6 @@
 """Modals and Home: what Slack accepts as a view, and what a person has open.
 
-The bot pushes no view over another, so that there is no stack of them here.
+The bot pushes no view onto another, so nothing here keeps a stack of them.
 """
 
 from __future__ import annotations

@@ -480,7 +480,7 @@ class CommandContext(Data):
         return show_time(at, now=self.now(), zone=self.zone)
 
     def until(self, at: datetime | None) -> str:
-        """` until 16:40 UTC`; empty where there is no end."""
+        """` until 16:40 UTC`; empty without an end."""
         return f" until {self.show(at)}" if at else ""
 
     def titled(self, what: str) -> str:

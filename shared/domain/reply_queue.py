@@ -37,7 +37,7 @@ class QueuedReply:
     """It is the acting person's."""
     snoozed_until: datetime | None = None
     turn_of: str = ""
-    """Whose turn it is, as long as nobody has it."""
+    """Whose turn it is, until someone claims it."""
 
     @property
     def is_unclaimed(self) -> bool:

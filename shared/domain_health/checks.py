@@ -310,7 +310,7 @@ class _Receiver:
         if name in self._chain:
             raise SpfProblem("loop", name)
         records = [*filter(_VERSION.match, (await self._ask(name, "TXT")).texts)]
-        if len(records) != 1:  # as fatal as one look-up in vain too many, and more to the point
+        if len(records) != 1:  # as fatal as one look-up too many, and more to the point
             raise SpfProblem("broken-include", name)
         final = self.final
         try:

@@ -679,7 +679,7 @@ class Posting(Repository):
             case ChannelRefused():
                 move(tx, "not sent", ours, error=outcome.error)
                 is_news = not state.trouble
-                # Slack answers that there is no channel of an old id; that it has a new one is what helps.
+                # For an old id Slack answers that the channel doesn't exist; that it has a new one is what helps.
                 trouble = state.trouble if state.moved_to else outcome.error
                 state = replace(state, trouble=trouble, trouble_since=state.trouble_since or tx.now)
         if isinstance(outcome, Sent | Unpostable):  # Slack answered: the channel keeps its pace
