@@ -29,8 +29,8 @@ DATED := -m "not e2e and not postgresql and not soak and not lint and not hypoth
 # TEST_NOW moves the processes of end-to-end tests too: by as much for each, or they would disagree.
 CLOCK = $(if $(TEST_NOW),env FAKETIME_DONT_FAKE_MONOTONIC=1 faketime -f "$$(printf %+d $$(( $$(date -d '$(TEST_NOW)' +%s) - $$(date +%s) )))s")
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-input --no-compile
-# On every core, which pip doesn't; a package may hold files of another Python.
-COMPILE := $(BIN)/python -m compileall -qq -j 0 .venv/lib || true
+# On every core, which pip doesn't, and before several processes load it; a package may hold files of another Python.
+COMPILE := $(BIN)/python -m compileall -qq -j 0 .venv/lib bot cli outreach_ops sandbox shared tui || true
 
 # Where it is set (many containers do), every test process would compile the whole program again.
 unexport PYTHONDONTWRITEBYTECODE

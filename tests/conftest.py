@@ -23,6 +23,7 @@ from tests.kit import pasts
 from tests.kit.clock import CLOCK
 from tests.kit.databases import compile_once
 from tests.kit.network_log import Guard
+from tests.kit.rewriting import rewrite_tests
 
 pytest_plugins = ["tests.kit.properties", "tests.kit.fixtures"]
 
@@ -75,6 +76,11 @@ def no_network() -> Iterator[None]:
 
 compile_once()
 CLOCK.fix()  # before modules of tests are imported: their constants are of that time too
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes() -> None:
+    rewrite_tests()
 
 
 @pytest.hookimpl(tryfirst=True)
