@@ -7,7 +7,7 @@ subscription of the same address needs --yes.
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from typing import cast
 from urllib.parse import urlsplit
@@ -16,7 +16,6 @@ from cli.console.exit_codes import Failed, WrongUsage
 from cli.console.interactive import confirm, stopping
 from shared.api.client import OutreachClient
 from shared.api.errors import Uncertain
-from shared.api.models import Subscription
 from shared.api.words import EVENT_KINDS, EventKind
 from shared.commands.base import Result, did_you_mean
 from shared.commands.run import open_client
@@ -26,7 +25,7 @@ from shared.domain.wall_clock import moment
 from shared.records import RecordsUnavailable
 from shared.settings import Need, load
 from shared.store import open_store
-from shared.store.webhooks import SecretCipher, WebhookSubscriptions
+from shared.store.webhooks import SecretCipher, StoredSubscription, WebhookSubscriptions
 from shared.text.formats import show_number, show_time
 
 PATH = "/webhooks/outreach"
@@ -49,23 +48,23 @@ async def run(options: Namespace) -> Result:
     async with open_store(settings.database) as store:
         await store.instance.id()  # it has been written: a secret is shown only once
         kept = WebhookSubscriptions(store.database, SecretCipher(settings.secret_keys))
-        stored, ends = await kept.list(name), await kept.ends(name)
+        stored = await kept.list(name)
         if options.action == "list":
-            configured = f"{len(workspace.webhook_secrets)} more secrets come from the settings."
-            return _result(options, "", stored, (configured,) if workspace.webhook_secrets else (), ends=ends)
+            count = len(workspace.webhook_secrets)
+            text = f"{count} more secrets come from the settings." if count else ""
+            return _result(options, "", stored, text)
         if options.action == "create":
             _must_be_new(options, stored, default=name == settings.default_workspace, workspace=name)
             async with open_client(settings, workspace) as client:
                 made = await _subscribe(client, kept, name, options.url, options.events)
-            return _result(
-                options, f"Subscribed {made.url}", [made], ("Its secret is kept where the bot finds it.",)
-            )
+            text = "Its secret is kept where the bot finds it."
+            return _result(options, f"Subscribed {made.url}", [made], text)
         if missing := {*options.events} - {made.id for made in stored}:
             raise Failed(f"workspace {name} has no subscription {', '.join(missing)}")
         chosen = [made for made in stored if made.id in options.events]
         if options.action == "forget":
             return await _forget(options, kept, name, chosen)
-        chosen = chosen or [made for made in stored if made.id not in ends]
+        chosen = chosen or [made for made in stored if made.ends_at is None]
         if not chosen:
             text = f"workspace {name} has no subscription of its own. `webhooks create --url URL` makes one."
             raise Failed(text)
@@ -74,14 +73,14 @@ async def run(options: Namespace) -> Result:
 
 
 async def _forget(
-    options: Namespace, kept: WebhookSubscriptions, name: str, chosen: Sequence[Subscription]
+    options: Namespace, kept: WebhookSubscriptions, name: str, chosen: Sequence[StoredSubscription]
 ) -> Result:
     ids = [made.id for made in chosen]
     question = f"Forget the secrets of {', '.join(ids)}? Their deliveries will be rejected with 401."
     confirm(question, yes=options.yes)
     await kept.forget(name, ids)
     text = "The service keeps sending them until you remove the subscription there."
-    return _result(options, f"Forgot {', '.join(ids)}", chosen, (text,))
+    return _result(options, f"Forgot {', '.join(ids)}", chosen, text)
 
 
 async def _rotate(
@@ -89,7 +88,7 @@ async def _rotate(
     client: OutreachClient,
     kept: WebhookSubscriptions,
     name: str,
-    chosen: Sequence[Subscription],
+    chosen: Sequence[StoredSubscription],
 ) -> Result:
     """Make a new subscription for each of these, and end the old secrets."""
     confirm(
@@ -106,18 +105,18 @@ async def _rotate(
         await kept.forget(name, [old.id], after=GRACE_SECONDS)
     ids = ", ".join(old.id for old in chosen)
     text = f"Ask the service's support to delete {ids}. Until then it delivers every event twice, and the bot posts it once."
-    return _result(options, f"Rotated {show_number(len(fresh), 'secret')}", fresh, (text,))
+    return _result(options, f"Rotated {show_number(len(fresh), 'secret')}", fresh, text)
 
 
 async def _subscribe(
     client: OutreachClient, kept: WebhookSubscriptions, name: str, url: str, events: Sequence[EventKind]
-) -> Subscription:
+) -> StoredSubscription:
     """Subscribe, and have the secret on disk before anything else happens, Ctrl-C included."""
     lost = "is lost. Create another one. Its deliveries are rejected with 401, which is harmless."
     with stopping():
         try:
             made = await client.create_webhook(url, events)
-            await kept.add({name: (made,)})
+            await kept.add(name, made)
         # Never repeated here: a second subscription could not be deleted.
         except Uncertain:
             text = "We couldn't confirm this subscription: the connection was lost before a response arrived."
@@ -125,21 +124,14 @@ async def _subscribe(
         except RecordsUnavailable as fault:
             text = f"the subscription {made.id} exists, but its secret couldn't be stored ({fault}) and"
             raise Failed(f"{text} {lost}") from None
-    return made
+    return StoredSubscription(id=made.id, url=made.url, events=made.events, secret=made.secret)
 
 
-def _result(
-    options: Namespace,
-    title: str,
-    made: Sequence[Subscription],
-    text: tuple[str, ...],
-    *,
-    ends: Mapping[str, float] | None = None,
-) -> Result:
+def _result(options: Namespace, title: str, made: Sequence[StoredSubscription], text: str) -> Result:
     """The subscriptions, with the end of each secret that is being replaced."""
     rows, lines = [], []
     for each in made:
-        end = moment(ends[each.id]) if ends and each.id in ends else None
+        end = moment(each.ends_at)
         row = {"id": each.id, "url": each.url, "events": [*each.events]}
         # Only on request: terminals keep what scrolled by, and CI keeps its logs.
         secret = {"secret": each.secret} if options.show_secret else {}
@@ -150,17 +142,17 @@ def _result(
     card = Card(
         title=title or show_number(len(made), "webhook subscription"),
         tone=Tone.GOOD if title else Tone.INFO,
-        text=text,
+        text=(text,),
         # Not in the table, where Rich would cut it.
         facts=[Fact(f"Secret of {each.id}", each.secret) for each in made if options.show_secret],
-        table=Table(columns("Id", "URL", "Events", "Accepted until"), tuple(lines)),
+        table=Table(columns("Id", "URL", "Events", "Accepted until"), lines),
         footer="" if title else source,
     )
-    return Result(card=card, rows=tuple(rows))
+    return Result(card=card, rows=rows)
 
 
 def _must_be_new(
-    options: Namespace, stored: Collection[Subscription], *, workspace: str, default: bool
+    options: Namespace, stored: Collection[StoredSubscription], *, workspace: str, default: bool
 ) -> None:
     """Without `--yes`, refuse an address that the bot doesn't serve or that is subscribed already."""
     own = f"{PATH}/{workspace}"

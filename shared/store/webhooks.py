@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -67,6 +67,13 @@ def _derived(key: str) -> bytes:
 
 
 @frozen
+class StoredSubscription(Subscription):
+    """A subscription whose secret is accepted, until `ends_at` in Unix seconds where it was replaced."""
+
+    ends_at: float | None = None
+
+
+@frozen
 class StoredSecrets:
     """The readable secrets of each workspace, the newest first, and why others cannot be read."""
 
@@ -82,17 +89,15 @@ class WebhookSubscriptions(Repository):
         self._cipher = cipher
 
     @writes
-    def add(self, tx: Transaction, subscriptions: Mapping[str, Iterable[Subscription]]) -> None:
-        """Keep what is not there yet; on disk when this returns."""
-        for workspace, some in subscriptions.items():
-            for number, subscription in enumerate(some):
-                value = {
-                    "url": subscription.url,
-                    "events": [*subscription.events],
-                    "secret": self._cipher.encrypt(subscription.secret),
-                    "created_at": tx.now + number / 1000,  # in their order
-                }
-                facts.put(tx, "webhook", subscription.id, value, workspace=workspace, once=True)
+    def add(self, tx: Transaction, workspace: str, made: Subscription) -> None:
+        """Keep it unless it is there; on disk when this returns."""
+        value = {
+            "url": made.url,
+            "events": [*made.events],
+            "secret": self._cipher.encrypt(made.secret),
+            "created_at": tx.now,
+        }
+        facts.put(tx, "webhook", made.id, value, workspace=workspace, once=True)
 
     @writes
     def forget(self, tx: Transaction, workspace: str, ids: Sequence[str], *, after: float = 0.0) -> None:
@@ -103,20 +108,15 @@ class WebhookSubscriptions(Repository):
         facts.forget(tx, "webhook", before=math.nextafter(tx.now, math.inf))
 
     @reads
-    def ends(self, tx: Transaction, workspace: str) -> Mapping[str, float]:
-        """The ends of the secrets that end."""
-        mine = facts.listed(tx, "webhook", workspaces=[workspace])
-        return {fact.key: fact.at for fact in mine if fact.at is not None}
-
-    @reads
-    def list(self, tx: Transaction, workspace: str) -> tuple[Subscription, ...]:
+    def list(self, tx: Transaction, workspace: str) -> tuple[StoredSubscription, ...]:
         """The subscriptions of a workspace, the oldest first; a secret that cannot be read is empty."""
         return tuple(
-            Subscription(
+            StoredSubscription(
                 id=fact.key,
                 url=fact.value["url"],
                 events=tuple(fact.value["events"]),
                 secret=self._readable(fact.value["secret"]),
+                ends_at=fact.at,
             )
             for fact in _counting(tx, workspaces=[workspace])
         )

@@ -31,7 +31,7 @@ async def prepared(tmp_path: Path) -> AsyncIterator[Installation]:
 async def add_secret(bot: Installation, *keys: Any) -> None:
     assert bot.running is not None
     kept = WebhookSubscriptions(bot.running.store.database, SecretCipher(keys))
-    await kept.add({"default": (Subscription(id="wh_1", secret=STORED),)})
+    await kept.add("default", Subscription(id="wh_1", secret=STORED))
 
 
 async def test_a_secret_that_was_just_stored_is_known_to_every_delivery(prepared: Installation) -> None:
