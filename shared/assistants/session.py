@@ -21,6 +21,8 @@ from shared.commands.errors import error_card
 from shared.commands.run import run as run_command
 from shared.records import ASSISTANT, AuditEntry, Effect, RecordsUnavailable
 from shared.settings import Settings, UnknownWorkspace
+from shared.store.db.engine import Database
+from shared.store.store import Records
 from shared.text.tokenize import names_workspace
 
 CALL_SECONDS = 30.0
@@ -32,13 +34,8 @@ MISFIT = f"It takes {WORDS} (what a person types after the command) and {WORKSPA
 ONLY_READING = "Assistants can only read. A person makes changes, with a command of their own."
 
 CLIENT_READS = "list_sequences list_leads iter_pages iter_leads list_inboxes stats budget counts service_time"
-RECORD_READS = """
-    arrivals audit bot_is_running broken broken_since claim_times digest_at domain_past domain_sequences
-    done_counts heard_since incidents interested_replies last_changes last_reply open_replies own_replies past pauses period
-    reports rules subscriptions summary switches domains guardrails turns changes
-"""
-READS = frozenset(f"{CLIENT_READS} {RECORD_READS}".split())
-"""What only reads, of the client and of the records. It is named: what is forgotten counts as a change."""
+READS = frozenset({"read", *CLIENT_READS.split()})
+"""What only reads, of the client and of the database. It is named: what is forgotten counts as a change."""
 
 
 class CallError(Exception):
@@ -60,10 +57,8 @@ class Outcome(NamedTuple):
 class Assistant:
     """The calls of one person, in whose contexts, by workspace, the commands run."""
 
-    def __init__(
-        self, settings: Settings, contexts: Mapping[str, CommandContext], *, seconds: float = CALL_SECONDS
-    ) -> None:
-        self._settings, self._seconds = settings, seconds
+    def __init__(self, settings: Settings, contexts: Mapping[str, CommandContext]) -> None:
+        self._settings = settings
         self._own = contexts[settings.default_workspace]
         self._actor = replace(self._own.actor, via=ASSISTANT)
         self._contexts = {
@@ -115,7 +110,7 @@ class Assistant:
         if invocation.changes:
             raise WouldChangeError
         context = self._contexts[self._settings.workspace(invocation.workspace).name]
-        async with asyncio.timeout(self._seconds):
+        async with asyncio.timeout(CALL_SECONDS):
             done = await run_command(invocation, context)
         # What asks would change something; the one who could confirm it isn't here.
         if isinstance(done, Question):
@@ -171,7 +166,7 @@ def read_call(name: str, given: Mapping[str, Any]) -> Invocation:
 
 
 class _Reading:
-    """An object with its reading methods alone: a second bar, should a command write without asking."""
+    """An object with what only reads alone: a second bar, should a command write without asking."""
 
     def __init__(self, target: object) -> None:
         self._target = target
@@ -179,13 +174,11 @@ class _Reading:
     def __getattr__(self, name: str) -> Any:
         if name not in READS:
             raise WouldChangeError(name)
-        value = getattr(self._target, name)
-        # The records have parts with acts of their own.
-        is_part = name in {"domains", "guardrails", "turns", "changes"} and not callable(value)
-        return _Reading(value) if is_part else value
+        return getattr(self._target, name)
 
 
 def reading_only(context: CommandContext) -> CommandContext:
     """Return the same context, in which what changes something raises `WouldChangeError` instead."""
     client = cast("OutreachClient", _Reading(context.client))
-    return replace(context, client=client, records=cast("Any", _Reading(context.records)))
+    database = cast("Database", _Reading(context.records.database))
+    return replace(context, client=client, records=Records(database))

@@ -42,10 +42,8 @@ class Opened:
     settings: Settings
     context: CommandContext
 
-    async def call(self, name: str, arguments: dict[str, Any], *, seconds: float = 60.0) -> Outcome:
-        return await Assistant(self.settings, {"default": self.context}, seconds=seconds).call(
-            name, arguments
-        )
+    async def call(self, name: str, arguments: dict[str, Any]) -> Outcome:
+        return await Assistant(self.settings, {"default": self.context}).call(name, arguments)
 
     async def recorded(self) -> list[tuple[str, str]]:
         entries = await self.context.records.audit("default")
@@ -69,7 +67,8 @@ async def test_a_service_that_hangs_ends_with_the_calls_time(
 
     with monkeypatch.context() as patch:
         patch.setattr(session, "run_command", hang)
-        found = await opened.call("status", {}, seconds=0.05)
+        patch.setattr(session, "CALL_SECONDS", 0.05)
+        found = await opened.call("status", {})
     assert found.failed
     assert "takes too long" in found.summary
     assert await opened.recorded() == [("failed: took too long", "failed")]
@@ -123,16 +122,18 @@ async def test_a_change_is_refused_and_recorded(
     assert account.asked() == []
 
 
-def test_what_is_not_named_as_reading_counts_as_a_change(opened: Opened) -> None:
+async def test_what_is_not_named_as_reading_counts_as_a_change(opened: Opened) -> None:
     context = reading_only(opened.context)
     records = context.records
     for act in ("pause_sequence", "add_leads", "remove_lead", "create_webhook", "aclose"):
         with pytest.raises(WouldChangeError):
             getattr(context.client, act)
-    for part in (records, records.guardrails, records.turns, records.changes):
-        for act in ("set_timer", "switch_off", "subscribe", "add_rule", "leave", "record", "take_undo"):
-            with pytest.raises(WouldChangeError):
-                getattr(part, act)
+    changes: list[Any] = [records.set_timer, records.subscribe, records.record, records.take_undo]
+    changes += [records.give_up_channel, records.guardrails.switch_off, records.guardrails.add_rule]
+    changes += [records.domains.watch, records.turns.leave, records.changes.begin]
+    for change in changes:
+        with pytest.raises(WouldChangeError):
+            await change("C0SALES002")
 
 
 async def test_each_reading_example_reads_alone_and_has_its_own_fields(
