@@ -275,9 +275,9 @@ class SequenceChange:
     """The status that the service is asked for."""
     token: int
     revision: int
-    """The number of changes before this one; `UNDER_WAY` if a dead process may have sent a request."""
-    number: int = 0
-    """The number of changes before this one, also where it is uncertain whether they were all."""
+    """The number of changes before this one."""
+    is_certain: bool
+    """False where an unanswered request, also of a process that died, may change the status besides."""
     timer: Timer | None = None
     """The timer as it was before the change."""
     confirmed: str = ""

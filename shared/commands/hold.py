@@ -18,7 +18,6 @@ from shared.commands.base import CommandContext, Data
 from shared.commands.pause import WAS, Outcome, SetStatus, Target, ends_earlier
 from shared.records import (
     LOCK_SECONDS,
-    UNDER_WAY,
     Before,
     RecordsUnavailable,
     SequenceChange,
@@ -134,7 +133,7 @@ async def change_status(target: Target, act: SetStatus, context: CommandContext)
     done = Changed(outcome="moved")
     try:
         async with hold(change, changes) as held:
-            if target.unchanged_since in {None, change.number}:
+            if target.unchanged_since in {None, change.revision}:
                 done = await _change(held, target, act, context)
     except RecordsUnavailable:
         if act.until:
@@ -150,8 +149,8 @@ async def _change(held: Held, target: Target, act: SetStatus, context: CommandCo
         payload = {"name": target.label, "reason": act.reason, **who}
         timer = Timer(key=target.id, due_at=act.until, payload=payload)
     # The status under the lock, without asking the service again: as it was listed, if nobody has changed it since.
-    is_as_listed = target.revision is not None and change.revision == target.revision
-    is_so = change.revision != UNDER_WAY and (target.status if is_as_listed else change.confirmed) == status
+    present = target.status if change.revision == target.revision else change.confirmed
+    is_so = change.is_certain and present == status
     is_kept = act.keep_longer and not ends_earlier(before, act.until)
     if is_so and status == "paused" and (is_kept or not (before or timer)):
         return Changed(outcome="already")
@@ -171,7 +170,7 @@ async def _change(held: Held, target: Target, act: SetStatus, context: CommandCo
     undo = Before(
         label=target.label,
         status=status if is_so else WAS[status],
-        revision=change.number + 1,
+        revision=change.revision + 1,
         ends_at=past.due_at.timestamp() if past else None,
         reason=past.payload.get("reason", "") if past else "",
         new_end=act.until.timestamp() if act.until else None,

@@ -144,8 +144,8 @@ class SequenceChanges(Repository):
             sequence=sequence,
             status=status,
             token=row.token + 1,
-            revision=UNDER_WAY if died or _is_doubtful(row, now=tx.now) else row.revision,
-            number=row.revision + died,
+            revision=row.revision + died,
+            is_certain=not (died or _is_doubtful(row, now=tx.now)),
             timer=timer_of(end) if end else None,
             confirmed=row.confirmed or "",
         )
