@@ -62,10 +62,8 @@ async def import_leads(options: Namespace) -> Result:
     file = read_lead_file(options.file, encoding=options.encoding, pairs=options.pairs)
     # On stderr, so that stdout has the result alone, also with `--json`.
     card_output.show(_columns_card(file), stream=sys.stderr)
-    return _dry_run(file) if options.dry_run else await _import(options, file)
-
-
-async def _import(options: Namespace, file: LeadFile) -> Result:
+    if options.dry_run:
+        return _dry_run(file)
     if options.report and options.report.exists():
         raise Failed(f"{options.report} already exists. Use another file with --report.")
     async with open_workspace(options) as context:
@@ -83,8 +81,7 @@ async def _import(options: Namespace, file: LeadFile) -> Result:
             is_complete = False
             try:
                 is_complete = await _send_all(file, journal, add=add, stop=stop)
-            except* OutreachError as faults:
-                fault: Any = faults.exceptions[0]
+            except OutreachError as fault:
                 fault.own_hint = f"{fault.own_hint} {resumable}".strip()
                 raise
             finally:  # an import that fails has added something, too
@@ -100,35 +97,40 @@ async def _import(options: Namespace, file: LeadFile) -> Result:
 
 
 async def _send_all(file: LeadFile, journal: Journal, *, add: AddLeads, stop: asyncio.Event) -> bool:
-    """Send what is left, several requests at once; False when it was stopped. Raises a group of what `add` raises."""
-    free = asyncio.Semaphore(REQUESTS_AT_ONCE)
+    """Send what is left, several requests at once; False when it was stopped. Raises what `add` raises."""
+    free, faults = asyncio.Semaphore(REQUESTS_AT_ONCE), list[OutreachError]()
     with progress_bar("rows") as show:
 
         async def send(batch: Batch, *, sent_before: bool) -> None:
-            journal.write(await _outcomes(batch, add, sent_before=sent_before))
+            results = [_outcome(row, "refused", row.problem) for row in batch.rows if row.problem]
+            try:
+                results += await _add(batch.sendable, add, sent_before=sent_before)
+            except OutreachError as fault:  # raised when the outcomes of those under way are known
+                faults.append(fault)
+            else:
+                journal.write(results)
             free.release()
             detail = ", ".join(f"{journal.counts[kind]:,} {kind}" for kind in OUTCOMES[:3])
             show(journal.rows, part=batch.position / file.size, detail=detail)
 
+        is_complete = False
         # Its end awaits what it cancels: no request of ours runs on when the journal is free for another process.
         async with asyncio.TaskGroup() as group:
             for batch in file.batches():
                 await free.acquire()
-                if stop.is_set():
-                    return False
+                if stop.is_set() or faults:
+                    break
                 known = journal.begin(batch.rows[-1].number)
                 if known:
                     free.release()
                 else:
                     # What an earlier process had under way when it died may be what the service now skips.
                     group.create_task(send(batch, sent_before=known is not None))
-    # A stop that comes while the last answers are awaited leaves nothing out.
-    return True
-
-
-async def _outcomes(batch: Batch, add: AddLeads, *, sent_before: bool) -> list[RowResult]:
-    refused = [_outcome(row, "refused", row.problem) for row in batch.rows if row.problem]
-    return [*refused, *await _add(batch.sendable, add, sent_before=sent_before)]
+            else:  # a stop that comes while the last answers are awaited leaves nothing out
+                is_complete = True
+    if faults:
+        raise faults[0]
+    return is_complete
 
 
 async def _add(rows: Sequence[LeadRow], add: AddLeads, *, sent_before: bool) -> list[RowResult]:
