@@ -39,10 +39,6 @@ class Line(NamedTuple):
     word: str | None = None
     after: tuple[str, ...] = ()
 
-    @property
-    def around(self) -> tuple[str, ...]:
-        return (*self.before, *self.after)
-
 
 def split(arguments: Sequence[str]) -> Line:
     """Find the first argument that is neither an option, nor an option's value, nor `@NAME`."""
@@ -71,8 +67,9 @@ def read_options(word: Program | Command, line: Line) -> Namespace:
     """The options of a word; argparse ends the process with 2 and its usage when they are wrong."""
     # In a command of the table `@NAME` is one of its words; a program has only options.
     is_program = isinstance(word, Program)
-    named = [argument for argument in line.around if is_program and names_workspace(argument)]
-    rest = [argument for argument in line.around if argument not in named]
+    around = (*line.before, *line.after)
+    named = [argument for argument in around if is_program and names_workspace(argument)]
+    rest = [argument for argument in around if argument not in named]
     # Options may stand between words, which `parse_args` refuses.
     options = parser_of(word).parse_intermixed_args(rest)
     options.workspace = options.workspace or (named[-1][1:] if named else None)

@@ -16,6 +16,7 @@ from argcomplete.shell_integration import shellcode
 
 from cli import line as lines
 from cli.line import Line, split
+from cli.programs import path
 from shared.domain.event_kinds import EVENTS, word_of
 
 Completer = Callable[..., Iterable[str]]
@@ -39,14 +40,12 @@ def parser_of(line: Line) -> ArgumentParser:
     """The parser of what follows the line's word, or of the word itself."""
     word = lines.find_word(line.word)
     parser = lines.parser_of(word)
-    completers: dict[str, Completer] = {
-        name: FilesCompleter() for name in ("config", "file", "report", "svg")
-    }
-    completers["events"] = lambda **_: _EVENTS
+    completers: dict[str, Completer] = {"events": lambda **_: _EVENTS}
     if word is None or word.verb == "help":
         completers["words"] = lambda **_: lines.words()
     for action in parser._actions:  # noqa: SLF001 # argparse has no public way to list them
         if not action.choices:
+            usual = FilesCompleter() if action.type is path else lambda **_: ()
             # Where argcomplete looks for it; without one it would offer files.
-            vars(action)["completer"] = completers.get(action.dest, lambda **_: ())
+            vars(action)["completer"] = completers.get(action.dest, usual)
     return parser

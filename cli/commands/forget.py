@@ -54,11 +54,7 @@ async def run(options: Namespace) -> Result:
     email = options.address.strip()
     if "@" not in email.strip("@") or any(sign.isspace() for sign in email):
         raise exit_codes.WrongUsage(f"{email or 'an empty text'} isn't an email address")
-    return await _forget(email, load(config=options.config), options)
-
-
-async def _forget(email: str, settings: Settings, options: Namespace) -> Result:
-    redaction = Redaction(address(email))
+    settings, redaction = load(config=options.config), Redaction(address(email))
     async with open_store(settings.database) as store:
         traces = await store.erasure.find(email)
         if not traces and not any(

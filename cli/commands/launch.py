@@ -11,15 +11,13 @@ from argparse import Namespace
 from collections.abc import Awaitable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cli.console.exit_codes import Failed, WrongUsage
 from cli.console.interactive import attended, stopping
+from cli.console.resources import open_replies, service_settings
 from shared.text import parent_watch
 from shared.text.tokenize import parse_duration
-
-if TYPE_CHECKING:
-    from shared.settings import Settings
 
 NO_TERMINAL = (
     "no terminal for the dashboard: run it in a terminal, print a snapshot with `outreach dashboard --once`, or serve "
@@ -58,9 +56,28 @@ async def dashboard(options: Namespace) -> int | None:
     if options.web:
         await _serving(_web(options))
         return None
-    if not (options.once or options.viewer or attended()):
+    if options.once:
+        from tui.entrypoints.once import print_once
+
+        return await print_once(
+            service_settings(options),
+            as_json=options.json,
+            svg=options.svg,
+            incident=parse_duration(options.incident or ""),
+            workspace=options.workspace,
+        )
+    if not (options.viewer or attended()):
         raise WrongUsage(NO_TERMINAL)
-    return await (_once(options) if options.once else _front(options))
+    gc.disable()  # nothing loaded at startup is garbage; the dashboard turns collection on when it is up
+    from tui.app.run import run_dashboard
+
+    return await run_dashboard(
+        partial(service_settings, options),
+        open_replies=open_replies,
+        wall=options.wall,
+        is_viewer=options.viewer,
+        workspace=options.workspace,
+    )
 
 
 async def sandbox(options: Namespace) -> None:
@@ -110,44 +127,10 @@ async def _serving(work: Awaitable[None]) -> None:
         raise Failed("the port is in use. Choose another, or 0 for a free one.") from None
 
 
-def _settings(options: Namespace) -> Settings:
-    from shared.settings import Need, load
-
-    settings = load(config=options.config, needs=(Need.API,))
-    settings.workspace(options.workspace)
-    return settings
-
-
-async def _once(options: Namespace) -> int:
-    from tui.entrypoints.once import print_once
-
-    return await print_once(
-        _settings(options),
-        as_json=options.json,
-        svg=options.svg,
-        incident=parse_duration(options.incident or ""),
-        workspace=options.workspace,
-    )
-
-
-async def _front(options: Namespace) -> int:
-    gc.disable()  # nothing loaded at startup is garbage; the dashboard turns collection on when it is up
-    from cli.console.resources import open_replies
-    from tui.app.run import run_dashboard
-
-    return await run_dashboard(
-        lambda: _settings(options),
-        open_replies=open_replies,
-        wall=options.wall,
-        is_viewer=options.viewer,
-        workspace=options.workspace,
-    )
-
-
 async def _web(options: Namespace) -> None:
     from tui.entrypoints.web import serve, viewer_command
 
-    settings = _settings(options)
+    settings = service_settings(options)
     with stopping() as stop:
         await serve(
             viewer_command(config=options.config, workspace=options.workspace, wall=options.wall),

@@ -28,8 +28,14 @@ from shared.text.csv_cells import csv_lines
 from shared.text.sanitize import visible, visible_json, visible_lines
 from shared.text.tokenize import split
 
-STYLES = {Tone.GOOD: "green", Tone.WARN: "yellow", Tone.BAD: "red", Tone.UNKNOWN: "magenta", Tone.INFO: ""}
-MARKS = {Tone.GOOD: "✓", Tone.WARN: "▲", Tone.BAD: "◆", Tone.UNKNOWN: "?", Tone.INFO: " "}
+MARKS = {
+    Tone.GOOD: ("✓", "green"),
+    Tone.WARN: ("▲", "yellow"),
+    Tone.BAD: ("◆", "red"),
+    Tone.UNKNOWN: ("?", "magenta"),
+    Tone.INFO: (" ", ""),
+}
+"""The mark of each tone, and its color."""
 FAILURE = "✗"
 """The mark of a card that reports a failure, in place of that of a bad state."""
 QUIET = "dim"
@@ -64,8 +70,8 @@ def show(card: Card, *, stream: TextIO | None = None, bare: bool = False) -> Non
 
 
 def _mark(tone: Tone, card: Card) -> Text:
-    mark = FAILURE if card.failure and tone is Tone.BAD else MARKS[tone]
-    return Text(mark, style=STYLES[tone])
+    mark, style = MARKS[tone]
+    return Text(FAILURE if card.failure and tone is Tone.BAD else mark, style=style)
 
 
 def _head(card: Card) -> Iterator[RenderableType]:

@@ -75,12 +75,19 @@ async def open_context(settings: Settings, workspace: Workspace) -> AsyncIterato
         )
 
 
-@contextlib.asynccontextmanager
-async def open_workspace(options: Namespace) -> AsyncIterator[CommandContext]:
-    """Open the context of the workspace that the command line names."""
+def service_settings(options: Namespace) -> Settings:
+    """The settings of a command that asks the service, about a workspace that there is."""
     from shared.settings import Need, load
 
     settings = load(config=options.config, needs=(Need.API,))
+    settings.workspace(options.workspace)
+    return settings
+
+
+@contextlib.asynccontextmanager
+async def open_workspace(options: Namespace) -> AsyncIterator[CommandContext]:
+    """Open the context of the workspace that the command line names."""
+    settings = service_settings(options)
     async with open_context(settings, settings.workspace(options.workspace)) as context:
         yield context
 

@@ -9,18 +9,13 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Mapping
 
 VARIABLE = "OUTREACH_PARENT_PIPE"
 
 
-def has_parent_pipe(environ: Mapping[str, str] = os.environ) -> bool:
-    return environ.get(VARIABLE) == "1"
-
-
 async def wait_for_parent_exit() -> None:
     """Return when stdin reaches its end; waits forever without a parent."""
-    if not has_parent_pipe():
+    if os.environ.get(VARIABLE) != "1":
         await asyncio.Event().wait()
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
