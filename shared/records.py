@@ -10,6 +10,7 @@ from dataclasses import field
 from datetime import date, datetime
 from typing import Literal
 
+from shared.api.words import SequenceStatus
 from shared.frozen import frozen
 
 # -- acts
@@ -43,7 +44,7 @@ Effect = Literal["", "paused", "resumed", "refused", "failed", "read"]
 class Now:
     """The present state of a sequence, and who made it so; `by` is empty where a timer did."""
 
-    status: Literal["active", "paused"]
+    status: SequenceStatus
     ends_at: float | None = None
     """The end of its pause, in Unix seconds."""
     by: str = ""
@@ -54,7 +55,7 @@ class Before:
     """The state of a sequence before a change, which an Undo restores, and what became of it since."""
 
     label: str
-    status: Literal["active", "paused"]
+    status: SequenceStatus
     revision: int | None = None
     """The number of its changes with this one: at another number someone has changed it since. None: unknown."""
     ends_at: float | None = None
@@ -97,7 +98,7 @@ class AuditEntry:
             return before.later
         if self.undone_by:
             return Now(status=before.status, ends_at=before.ends_at, by=self.undone_by)
-        status: Literal["active", "paused"] = "paused" if self.effect == "paused" else "active"
+        status: SequenceStatus = "paused" if self.effect == "paused" else "active"
         return Now(status=status, ends_at=before.new_end, by=self.actor.shown)
 
 
@@ -258,7 +259,6 @@ class PauseEnd:
     by: str = ""
 
 
-Status = Literal["paused", "active"]
 LOCK_SECONDS = 15.0
 """The longest delay that a dead process causes to the next change; a living one renews its lock."""
 UNDER_WAY = -1
@@ -271,7 +271,7 @@ class SequenceChange:
 
     workspace: str
     sequence: str
-    status: Status
+    status: SequenceStatus
     """The status that the service is asked for."""
     token: int
     revision: int

@@ -18,6 +18,7 @@ from bot.delivery import MAX_CHANNELS
 from bot.guardrails import Guardrails
 from bot.worker import Kind
 from shared.api.errors import NotFound, OutreachError
+from shared.api.words import SequenceStatus
 from shared.commands.base import CommandContext
 from shared.commands.hold import hold, send_status
 from shared.commands.replies import Replies
@@ -27,7 +28,7 @@ from shared.domain.alert import Alert, span
 from shared.domain.card import Button, Card, Tone, warning
 from shared.domain.reply_states import ACK
 from shared.frozen import frozen
-from shared.records import Actor, AuditEntry, RecordsUnavailable, Status
+from shared.records import Actor, AuditEntry, RecordsUnavailable
 from shared.settings.sections import AlertPolicy
 from shared.store.alerts import ASKED, BACK, Candidates, Due, ReminderTimes, ReminderWords
 from shared.store.facts import UPDATES
@@ -144,7 +145,9 @@ class DueJobs:
             self._planned()
         return {job: Again(after=RETRY_SECONDS) for job in timers if job not in is_back}
 
-    async def _set(self, sequence: str, status: Status, context: CommandContext, **which: Any) -> bool:
+    async def _set(
+        self, sequence: str, status: SequenceStatus, context: CommandContext, **which: Any
+    ) -> bool:
         """Set the status of a sequence and leave its timer, as `begin` takes `which`; False: someone else changes it."""
         changes = self._store.changes
         change = await changes.begin(context.workspace.name, sequence, status=status, **which)
@@ -173,7 +176,7 @@ class DueJobs:
                 await self._revert(sequence, status, self._contexts.at(workspace, BOT))
         return {job: Again(after=LATE_EVERY, attempts=0) if job.key in doubts else Done() for job in late}
 
-    async def _revert(self, sequence: str, status: Status, context: CommandContext) -> None:
+    async def _revert(self, sequence: str, status: SequenceStatus, context: CommandContext) -> None:
         try:
             is_reverted = await self._set(sequence, status, context, if_confirmed=True)
         except OutreachError as error:

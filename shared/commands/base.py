@@ -128,11 +128,8 @@ class Arguments(Data, ABC):
         return True
 
     @abstractmethod
-    async def run(self, context: CommandContext) -> Result | Question | Act:
-        """Give a result, the question that it asks first, or what it does without a question.
-
-        Raises `OutreachError`, `RecordsUnavailable`.
-        """
+    async def run(self, context: CommandContext) -> Done:
+        """Carry it out, as far as it asks nothing. Raises `OutreachError`, `RecordsUnavailable`."""
 
     @classmethod
     def read(cls, words: Words) -> Self:
@@ -378,6 +375,10 @@ class Question(Data):
     no: str = "Cancel"
     line: str = ""
     """The command, for the audit."""
+
+
+Done = Result | Question | Act
+"""What a command comes to: a result, the question that it asks first, or what it does without a question."""
 
 
 def which(noun: str, query: str, fitting: int, *text: str, **more: Any) -> Card:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from shared.api.errors import NotFound, OutreachError, Unavailable, Uncertain, Unreadable
 from shared.api.pace import Priority
 from shared.api.pipeline import failed_attempts
+from shared.api.words import SequenceStatus
 from shared.commands.base import CommandContext, Data
 from shared.commands.pause import WAS, Outcome, SetStatus, Target, ends_earlier
 from shared.records import (
@@ -21,7 +22,6 @@ from shared.records import (
     Before,
     RecordsUnavailable,
     SequenceChange,
-    Status,
     Timer,
 )
 
@@ -178,7 +178,7 @@ async def _change(held: Held, target: Target, act: SetStatus, context: CommandCo
     return Changed(outcome="changed", before=undo, note=note)
 
 
-async def send_status(name: str, status: Status, context: CommandContext) -> None:
+async def send_status(name: str, status: SequenceStatus, context: CommandContext) -> None:
     """Set the status at the service; an answer that contradicts it doesn't confirm it, and is read again.
 
     Raises `Unavailable` if the list agrees with that answer, and `Uncertain` if it doesn't.

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, Self
 
+from shared.api.words import SequenceStatus
 from shared.commands.base import (
     ALL,
     DOMAIN,
@@ -18,6 +19,7 @@ from shared.commands.base import (
     Choice,
     CommandContext,
     Data,
+    Done,
     OnSequence,
     Question,
     Result,
@@ -41,7 +43,6 @@ if TYPE_CHECKING:
     from shared.commands.hold import Changes
     from shared.records import Pauses, Timer
 
-Status = Literal["active", "paused"]
 LOOK_BACK = timedelta(days=30)
 SHOWN = 15
 NO_BOT = (
@@ -49,7 +50,7 @@ NO_BOT = (
     "If it is already running, `outreach doctor` shows which database it uses."
 )
 UNTIL_RESUMED = "until resumed"
-WAS: Mapping[str, Status] = {"paused": "active", "active": "paused"}
+WAS: Mapping[str, SequenceStatus] = {"paused": "active", "active": "paused"}
 """The status that a sequence has before it gets another."""
 VERB: Mapping[str, str] = {"paused": "pause", "active": "resume"}
 Outcome = Literal["changed", "already", "moved", "gone", "uncertain", "failed"]
@@ -68,7 +69,7 @@ class OnSequences(OnSequence, Changing):
         text = self.target[0].lower() if len(self.target) == 1 else ""
         return text if text == ALL or (text.startswith(DOMAIN) and len(text) > len(DOMAIN)) else ""
 
-    async def run(self, context: CommandContext) -> Result | Question | Act:
+    async def run(self, context: CommandContext) -> Done:
         """Read what is meant; one sequence is paused or resumed without being asked, unless its pause gets another end."""
         act, scope = SetStatus(status="active"), self.scope
         if isinstance(self, Pause):
@@ -163,7 +164,7 @@ class Target(Data):
 class SetStatus(Act):
     """Pauses or resumes exactly these sequences."""
 
-    status: Status
+    status: SequenceStatus
     targets: tuple[Target, ...] = ()
     until: datetime | None = None
     reason: str = ""
@@ -241,7 +242,7 @@ class Plan(Data):
         return Choice(act.label, act)
 
 
-def _named(arguments: OnSequences, plan: Plan) -> Result | Question | Act:
+def _named(arguments: OnSequences, plan: Plan) -> Done:
     """The sequence of a name or an id."""
     target, is_pause = arguments.target, isinstance(arguments, Pause)
     match = resolve_sequence(plan.sequences, target, greedy=is_pause)
@@ -373,7 +374,7 @@ def title_of(targets: Many[Target], state: str) -> str:
     return f"{show_number(len(targets), 'sequence')} are {state}"
 
 
-def rows_of(targets: Iterable[Target], status: Status) -> tuple[dict[str, str], ...]:
+def rows_of(targets: Iterable[Target], status: SequenceStatus) -> tuple[dict[str, str], ...]:
     return tuple({"id": target.id, "name": target.label, "status": status} for target in targets)
 
 

@@ -17,6 +17,7 @@ from shared.commands.base import (
     ArgumentError,
     Arguments,
     CommandContext,
+    Done,
     Question,
     Result,
     Stop,
@@ -124,9 +125,7 @@ async def carry_out(act: Act, context: CommandContext, *, line: str = "") -> Res
     return done
 
 
-async def _answered_in_time(
-    doing: Awaitable[Result | Question | Act], context: CommandContext
-) -> Result | Question | Act:
+async def _answered_in_time(doing: Awaitable[Done], context: CommandContext) -> Done:
     """Wait for something that only reads, until the service has answered nothing for some seconds.
 
     Raises the true cause: the last failure of a request, that an earlier 429 has stopped the key, or that there was no
@@ -154,9 +153,7 @@ async def _answered_in_time(
             task.cancel()
 
 
-async def _recorded(
-    doing: Awaitable[Result | Question | Act], line: str, context: CommandContext, *, changes: bool
-) -> Result | Question | Act:
+async def _recorded(doing: Awaitable[Done], line: str, context: CommandContext, *, changes: bool) -> Done:
     """Write the result to the audit, and add the Undo of its changes."""
     records, workspace, failure = context.records, context.workspace.name, None
     try:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from shared.api.words import SequenceStatus
 from shared.commands.base import (
     NOTHING_CHANGED,
     Act,
@@ -24,7 +25,6 @@ from shared.commands.pause import (
     EFFECT,
     VERB,
     SetStatus,
-    Status,
     Target,
     by_outcome,
     rows_of,
@@ -173,7 +173,7 @@ async def _take_back(
     states = {_state(left[target.id], context) for target in done}
     title = title_of(done, states.pop() if len(states) == 1 else "as before")
     is_paused = all(left[target.id].status == "paused" for target in done)
-    status: Status = "paused" if is_paused else "active"
+    status: SequenceStatus = "paused" if is_paused else "active"
     ids = tuple(target.id for target in done)
     return Result(
         Card(title, tone=Tone.WARN if failed else Tone.GOOD, text=text),

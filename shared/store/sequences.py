@@ -12,6 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from shared.api.words import SequenceStatus
 from shared.domain.wall_clock import moment
 from shared.records import (
     LOCK_SECONDS,
@@ -20,7 +21,6 @@ from shared.records import (
     AuditEntry,
     Pauses,
     SequenceChange,
-    Status,
     Timer,
 )
 from shared.store import jobs, messages
@@ -110,7 +110,7 @@ class SequenceChanges(Repository):
         workspace: str,
         sequence: str,
         *,
-        status: Status,
+        status: SequenceStatus,
         firing: Job | None = None,
         if_confirmed: bool = False,
     ) -> SequenceChange | None:
@@ -242,13 +242,13 @@ class SequenceChanges(Repository):
     @reads
     def doubts(
         self, tx: Transaction, workspace: str, sequences: Collection[str]
-    ) -> Mapping[str, Status | None]:
+    ) -> Mapping[str, SequenceStatus | None]:
         """The sequences among these that a late request may still change, each with the status that it must have.
 
         None where nothing is certain, someone changes it, or nothing that may come contradicts it.
         """
         rows = tx.execute(_NAMED, {"workspace": workspace, "sequences": [*sequences]})
-        doubts: dict[str, Status | None] = {}
+        doubts: dict[str, SequenceStatus | None] = {}
         for row in rows:
             opposite = {"paused": row.resume_late_until, "active": row.pause_late_until}.get(row.confirmed)
             contradicted = row.locked_until is None and opposite is not None and opposite > tx.now
