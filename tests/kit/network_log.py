@@ -44,10 +44,16 @@ class Guard:
 
     def watch(self) -> None:
         """From now on, until the process ends: an audit hook can't be removed."""
-        sys.addaudithook(self._heard)
 
-    def _heard(self, event: str, args: tuple[Any, ...]) -> None:
-        host = host_of(event, args) if event in _SENDS else None
+        def heard(event: str, args: tuple[Any, ...]) -> None:
+            # Called for each `id(…)` too, of which a page of the dashboard asks hundreds of thousands.
+            if event in _SENDS:
+                self._check(event, args)
+
+        sys.addaudithook(heard)
+
+    def _check(self, event: str, args: tuple[Any, ...]) -> None:
+        host = host_of(event, args)
         if host is not None and not stays(host):
             self.refused.append(f"{event} {args[1]}")
             # Refused as a machine without a network does it, so that the product does what it would do there.

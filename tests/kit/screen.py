@@ -16,6 +16,7 @@ import pytest
 from textual import events
 from textual._compositor import Compositor
 from textual._context import visible_screen_stack
+from textual.css.model import RuleSet
 from textual.pilot import Pilot
 from textual.screen import ModalScreen
 from textual.strip import Strip
@@ -29,6 +30,9 @@ from tests.kit.waiting import until
 from tui.app import run
 from tui.app.dashboard import DashboardApp
 from tui.theme.palette import NIGHT, Ink
+
+# By identity, as Textual's own, which a page asks a hundred thousand times for: one in Python takes ten times as long.
+RuleSet.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 _INKS = {NIGHT.ink(ink): ink.value[0] for ink in reversed(Ink)}
 
