@@ -1,8 +1,8 @@
 """`outreach import FILE.csv --to SEQUENCE` and `outreach export FILE`.
 
 An import shows how the file is read, sends its rows, and shows the result. The report is the progress too, so that it
-continues after any interruption. While it goes on, the report is in the state folder: a row stands in it once its outcome
-is known. What was under way is sent again: the service skips what it has.
+continues after any interruption. While it goes on, the report is a database in the state folder: a row stands in it once its
+outcome is known. What was under way is sent again: the service skips what it has.
 
 An export writes every lead, or those of a sequence or status, to a CSV or JSON lines file, or to stdout: completely or not
 at all. A CSV file needs its titles first and the custom fields are known last, so the leads are gathered on disk before.
