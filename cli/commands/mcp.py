@@ -20,11 +20,10 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 
 from cli.console import exit_codes
-from cli.console.resources import open_context
+from cli.console.resources import open_context, service_settings
 from shared.api.version import VERSION
 from shared.assistants.quoting import NOTICE
 from shared.assistants.session import Assistant, tools
-from shared.settings import Need, load
 
 LONGEST_LINE_BYTES = 1_000_000
 INSTRUCTIONS = f"Tools of an email outreach account, which only read. {NOTICE}"
@@ -32,7 +31,7 @@ INSTRUCTIONS = f"Tools of an email outreach account, which only read. {NOTICE}"
 
 async def run(options: Namespace) -> None:
     """Serve until the client closes stdin."""
-    settings = load(config=options.config, needs=(Need.API,))
+    settings = service_settings(options)
     async with AsyncExitStack() as stack:
         contexts = {
             name: await stack.enter_async_context(open_context(settings, workspace))
