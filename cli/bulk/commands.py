@@ -237,6 +237,7 @@ def open_journal(folder: Path, file: LeadFile, *, target: Sequence[str]) -> Iter
     parts = [file.fingerprint, file.encoding, file.fields, target]
     path = folder / f"{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]}.db"
     make_private_folder(folder)
+    path.touch(mode=0o600)  # it holds addresses of leads; SQLite's own files get the same mode
     with contextlib.closing(sqlite3.connect(path, timeout=0)) as database:
         try:
             # The kernel releases the lock when a process dies, so a crash leaves none behind.

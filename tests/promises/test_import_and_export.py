@@ -89,6 +89,7 @@ async def test_an_import_that_was_killed_continues_without_loss_or_repeats(
         await until(lambda: len(account.asked("POST", "/leads")) == 2, "both requests are under way")
         process.kill()
         await process.wait()
+    assert {file.stat().st_mode & 0o777 for file in shell.home.rglob("imports/*")} == {0o600}
     await account.recover()
     done = await shell.type(*words, "--json")
     assert (done.code, done.data[0]["refused"]) == (0, 1)
