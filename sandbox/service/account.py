@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields
+from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -39,14 +40,20 @@ class _Changing:
     __slots__ = ()
 
 
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(one.name for one in fields(kind))
+
+
 def copied(value: T) -> T:
     """A copy that can change by itself; the items of lists are shared, since they are replaced and never changed."""
     made: Any = value
     if isinstance(value, _Changing):
         # Field by field, so that one that is added later is copied without a word here.
-        made = copy(value)
-        for one in fields(value):  # type: ignore[arg-type]
-            setattr(made, one.name, copied(getattr(value, one.name)))
+        kind: Any = type(value)
+        made = object.__new__(kind)
+        for name in _names(kind):
+            setattr(made, name, copied(getattr(value, name)))
     elif isinstance(value, dict):
         made = {name: copied(one) for name, one in value.items()}
     elif isinstance(value, list | set | deque | array):
