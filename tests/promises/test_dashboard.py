@@ -164,6 +164,10 @@ async def test_replies_that_cannot_be_worked_on_say_why_and_what_a_lead_wrote_do
             await screen.press("c", "d", "z", "x", "A")
             assert "› Replies" in screen.text
     assert "Claim" in (await team.present(card)).buttons
+    tokenless = {**team.environ, "SLACK_BOT_TOKEN": ""}
+    async with open_screen(team.account, tmp_path, bot=tokenless, toml=KNOWN) as screen:
+        await screen.press("3")
+        await screen.until("Set SLACK_BOT_TOKEN here, too")
     async with open_screen(team.account, tmp_path, bot=team.environ, toml=KNOWN, is_viewer=True) as screen:
         await screen.press("3")
         assert "hi[/bold]" not in await screen.until("which this dashboard doesn't share")
@@ -182,7 +186,10 @@ KNOWN = '[dashboard]\nslack_user = "U0ANN00001"\n'
 REFUSED = (
     ("", "Read-only: "),
     (f"{KNOWN}read_only = true\n", "Read-only: This dashboard is read-only."),
-    ('[dashboard]\nslack_user = "U0GUS00005"\n', "Read-only: @gus may not claim replies."),
+    (KNOWN.replace("ANN00001", "GUS00005"), "Read-only: @gus may not claim replies. Guests of this Slack"),
+    (KNOWN.replace("ANN00001", "NOBODY99"), "Slack didn't say who that is."),
+    (KNOWN.replace("ANN00001", "OUTREACH"), "@outreach is a bot."),
+    (f'{KNOWN}[roles]\nadmin = ["U0BEN00002"]\noperator = ["U0BEN00002"]\n', "@ann may not claim replies."),
 )
 
 

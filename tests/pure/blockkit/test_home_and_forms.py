@@ -82,6 +82,17 @@ def test_home_is_inside_every_limit_whatever_the_account(waiting: Any, inboxes: 
     checked(home.view(state))
 
 
+def test_home_shows_what_is_urgent_and_counts_the_rest() -> None:
+    claims = [Alert(id="al_1", received_at=0.0, event=Event(kind=INTERESTED))] * 7
+    paused = {f"{n}.example": NOW for n in range(6)}
+    places = [Place(name=f"client-{n:02}", paused={} if n else paused) for n in range(21)]
+    shown = json.dumps(
+        home.view(HomeState(now=NOW, places=places, waiting=(), claims=claims, cards=CardSettings()))
+    )
+    assert [f"and 1 more: /outreach {line}" in shown for line in ("replies mine", "domains")] == [True, True]
+    assert ("client-19" in shown, "client-20" in shown) == (True, False)
+
+
 @settings(max_examples=25, deadline=None)
 @given(known=st.lists(sequences, max_size=400), text=ODD)
 def test_a_menu_of_four_hundred_sequences_holds_a_hundred_short_options(

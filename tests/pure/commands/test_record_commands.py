@@ -110,3 +110,27 @@ async def test_audit_is_in_the_order_of_time_and_refusals_hide_no_change(harness
     assert len(refused) == 5
     assert refused[0][3:] == ("pause nonsense", "refused: no single sequence")
     assert [one["refused"] for one in card.data].count(False) == 3
+
+
+def rows_of(card: Card) -> int:
+    return len(card.table.rows) if card.table else 0
+
+
+async def test_a_long_answer_shows_its_first_part(harness: CommandHarness) -> None:
+    service, numbers = harness.service, range(16)
+    service.inboxes = [{"email": f"a@d{n:02}.com", "health_score": 41} for n in numbers]
+    assert rows_of(await harness.say("status")) == 10
+    service.leads = [{"id": f"ld_{n}", "email": f"p{n}@acme.com", "first_name": "Ada"} for n in numbers]
+    assert len((await harness.say("lead ada")).buttons) == 10
+    service.leads = [service.leads[0] | {f"f{n}": n for n in numbers}]
+    assert [name for name in facts(await harness.say("lead p0@acme.com")) if name[0] == "f"][-1] == "f11"
+    service.sequences = [{"id": f"sq_{n:02}", "name": f"Spring {n:02}", "status": "active"} for n in numbers]
+    assert len((await harness.say("pause spring")).buttons) == 10
+    assert rows_of(await harness.say("pause all")) == 15
+    for n in numbers:
+        await harness.deliver("reply.interested", f"p{n}@acme.com", reply="Y")
+        await harness.deliver("lead.bounced", f"q{n}@acme.com", sequence=f"S{n:02}", inbox="a@d00.com")
+    # The page that was asked for is gone, as others have claimed since.
+    assert (await harness.say("replies 9")).text == ("16 to 16 of 16, oldest first.",)
+    domain = facts(await harness.say("domain d00.com"))
+    assert domain["Sequences"] == "S00 · S01 · S02 · S03 · S04 · S05 and 10 more"
