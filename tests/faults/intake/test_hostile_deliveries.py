@@ -7,7 +7,6 @@ import random
 import string
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import timedelta
 from itertools import count
 from pathlib import Path
 
@@ -17,7 +16,6 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sandbox.slack import seed
 from shared.api.words import EVENT_KINDS
 from shared.records import RecordsUnavailable
 from shared.storage.database import parse_url
@@ -182,25 +180,3 @@ async def test_readiness_is_red_while_an_old_delivery_waits_to_be_routed(
             return await readiness() == (200, 0)
 
         await until(well)
-
-
-async def test_a_workspace_in_other_letters_is_the_same_and_an_unknown_one_is_404(tmp_path: Path) -> None:
-    async with installed(tmp_path) as bot:
-        bot.environ["OUTREACH_WORKSPACE"] = "aCME"
-        keys = ("base_url", "api_key", "webhook_secret", "alert_channel")
-        own = {name: bot.environ.pop(f"OUTREACH_{name.upper()}") for name in keys}
-        acme = "".join(f'{name} = "{value}"\n' for name, value in own.items())
-        bot.set(f'[routes]\nfallback = "{seed.SALES}"\n[workspaces.acme]\n{acme}')
-        async with bot.inside(pace=HASTE):
-            assert await bot.deliver(interested(1), path="/nobody") == 404
-            assert await bot.deliver(interested(1), path="/ACME") == 200
-            await bot.until_posted(1)
-            assert await bot.deliver(interested(1), path="/acme") == 200
-            assert await bot.deliver(interested(2)) == 200
-            await bot.until_posted(2)
-            assert list((await bot.posted()).values()) == [1, 1]
-            assert await bot.messages(seed.SALES) == []
-            assert bot.running is not None
-            span = [moment() + days * timedelta(days=1) for days in (-1, 1)]
-            came = await bot.running.store.records.arrivals("acme", *span)
-            assert came == {"reply.interested": 2}
