@@ -180,6 +180,9 @@ async def test_replies_that_cannot_be_worked_on_say_why_and_what_a_lead_wrote_do
         await screen.until("c claim")
         await screen.press("c")
         await screen.until("none recorded")  # without a bot, none is known to be claimed
+    await team.start()
+    await team.changed(card, "claimed by @ann")
+    assert "@ann · dashboard · claim" in (await team.ask("audit")).shown
 
 
 KNOWN = '[dashboard]\nslack_user = "U0ANN00001"\n'

@@ -155,22 +155,17 @@ async def own_id(team: Team) -> str:
 
 
 JSON = {"Content-Type": "application/json; charset=utf-8"}
-HOSTILE = [
-    {"X-Slack-Request-Timestamp": "now"},
-    {"X-Slack-Request-Timestamp": "-1"},
-    {"X-Slack-Request-Timestamp": "9" * 400},
-    {"X-Slack-Request-Timestamp": "0"},
-    {"X-Slack-Request-Timestamp": "99999999999"},
-    {"X-Slack-Signature": "é"},
-    {"X-Slack-Signature": ""},
-    {"X-Slack-Signature": "v0=" + "0" * 64},
-]
+HOSTILE = {
+    "Request-Timestamp": ("now", "-1", "9" * 400, "0", "99999999999"),
+    "Signature": ("é", "", "v0=" + "0" * 64),
+}
 
 
 async def test_a_malformed_slack_request_is_401(team: Team) -> None:
     body = urlencode({"command": "/outreach", "text": "whoami"}).encode()
-    for change in HOSTILE:
-        assert (await post(team, body, **change))[0] == 401, change
+    for name, values in HOSTILE.items():
+        for value in values:
+            assert (await post(team, body, **{f"X-Slack-{name}": value}))[0] == 401, value[:20]
 
 
 async def test_a_binary_or_deep_slack_body_is_400_and_a_huge_one_413(team: Team) -> None:

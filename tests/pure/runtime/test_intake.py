@@ -64,8 +64,6 @@ async def test_unverified_bodies_share_a_bound_and_give_back_what_they_took(
         gone.events.put_nowait({"type": "http.disconnect"})
         with pytest.raises(Refused, match="400"):
             await reader.read(SCOPE, gone.events.get)
-        with pytest.raises(Refused, match="413"):
-            await reader.read({"headers": [(b"content-length", b"409601")]}, gone.events.get)
 
 
 async def test_what_waits_together_is_one_commit_and_a_closed_intake_refuses(store: Store) -> None:
