@@ -409,7 +409,7 @@ class DashboardApp(ErrorBoundary, App[int]):
                 group="replay",
             )
 
-    async def _move(self, move: Callable[[Replay], Replay], wanted: datetime | None) -> None:
+    async def _move(self, move: Callable[[Replay], Replay], wanted: datetime | None = None) -> None:
         state, now = self.state, self.now()
         if state.history is None:
             self.toast(NO_HISTORY, severity="warning")
