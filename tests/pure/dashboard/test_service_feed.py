@@ -53,7 +53,8 @@ class BotsRecords:
             fired(id=2),
             fired(id=3, sentence="many", ended_at=NOW.timestamp()),
         )
-        self.interested_replies, self.timers = answers(()), answers(timers)
+        pauses = SimpleNamespace(timers={timer.key: timer for timer in timers})
+        self.interested_replies, self.pauses = answers(()), answers(pauses)
         self.guardrails = SimpleNamespace(incidents=answers(incidents))
         self.domains = SimpleNamespace(
             broken=answers({"a.example": ("SPF",)}), reports=answers({}), changes=answers(())
