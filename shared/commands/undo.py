@@ -101,7 +101,7 @@ class UndoChange(Act):
         finally:  # one that failed or changed nothing can be tried again
             if result is None or not result.sequences:
                 await records.give_back_undo(self.change)
-        if not result.sequences:
+        if not result.sequences or entry.actor.face != "bot":
             return result
         # That of a guardrail's pause also lets its rule rest.
         rests = await records.guardrails.rest_undone(self.change, context.actor.name)
