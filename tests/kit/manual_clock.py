@@ -39,11 +39,16 @@ def routes(**routing: object) -> Routes:
     )
 
 
-async def arrive(store: Store, *bodies: bytes, by: Routes | None = None) -> None:
-    """Store deliveries as one batch, and route them."""
+async def append(store: Store, *bodies: bytes) -> None:
+    """Store deliveries as one batch."""
     at = store.database.clock()
     batch = [Arrival(workspace="default", body=body, at=at + n / 1e6) for n, body in enumerate(bodies)]
     await store.arrivals.append(batch)
+
+
+async def arrive(store: Store, *bodies: bytes, by: Routes | None = None) -> None:
+    """Store deliveries as one batch, and route them."""
+    await append(store, *bodies)
     await store.deliveries.route((by or routes()).decide)
 
 

@@ -26,6 +26,14 @@ async def told(team: Team, words: str, count: int) -> list[Message]:
     return found
 
 
+async def largest(team: Team, count: int) -> tuple[Message, list[str]]:
+    """The largest message of so many replies that came at once, and the names in it."""
+    await deliver_at_once(team, [interested(f"Lead{number:02}") for number in range(count)])
+    messages = await told(team, r"Lead\d\d at Acme", count)
+    bundle = max(messages, key=lambda one: len(one.shown))
+    return bundle, re.findall(r"(Lead\d\d) at Acme", bundle.shown)
+
+
 async def test_forty_replies_at_once_are_a_few_messages_of_up_to_thirteen(team: Team) -> None:
     names = [f"Lead{number:02}" for number in range(40)]
     await deliver_at_once(team, [interested(name) for name in names])
@@ -41,11 +49,8 @@ async def test_each_reply_of_a_message_is_claimed_by_itself(team: Team) -> None:
     await team.stop()
     team.set('[routes]\nmention = "U0BEN00002"\n')
     await team.start()
-    await deliver_at_once(team, [interested(f"Lead{number:02}") for number in range(20)])
-    messages = await told(team, r"Lead\d\d at Acme", 20)
-    bundle = max(messages, key=lambda one: len(one.shown))
+    bundle, names = await largest(team, 20)
     assert "<@U0BEN00002>" in bundle.mrkdwn
-    names = re.findall(r"(Lead\d\d) at Acme", bundle.shown)
     await team.click(bundle, "Claim", near=f"{names[2]} at Acme", user="ben")
     now = await team.changed(bundle, "@ben")
     assert now.buttons.count("Claim") == len(names) - 1
@@ -75,10 +80,7 @@ async def test_interested_replies_come_before_what_is_not_urgent(team: Team) -> 
 
 
 async def test_what_is_unclaimed_of_a_message_is_reminded_of_and_what_is_claimed_is_not(team: Team) -> None:
-    await deliver_at_once(team, [interested(f"Lead{number:02}") for number in range(8)])
-    messages = await told(team, r"Lead\d\d at Acme", 8)
-    bundle = max(messages, key=lambda one: len(one.shown))
-    names = re.findall(r"(Lead\d\d) at Acme", bundle.shown)
+    bundle, names = await largest(team, 8)
     await team.click(bundle, "Claim", near=f"{names[0]} at Acme")
     await team.changed(bundle, "@ann")
     known = {one.ts for one in await team.messages()}
@@ -94,10 +96,7 @@ async def test_what_is_unclaimed_of_a_message_is_reminded_of_and_what_is_claimed
 
 
 async def test_two_people_who_asked_are_each_reminded_of_their_reply_of_a_message(team: Team) -> None:
-    await deliver_at_once(team, [interested(f"Lead{number:02}") for number in range(8)])
-    messages = await told(team, r"Lead\d\d at Acme", 8)
-    bundle = max(messages, key=lambda one: len(one.shown))
-    names = re.findall(r"(Lead\d\d) at Acme", bundle.shown)
+    bundle, names = await largest(team, 8)
     people = {"ann": names[0], "ben": names[1]}
     for person, name in people.items():
         await team.ask(f"snooze {name} 2h", user=person)

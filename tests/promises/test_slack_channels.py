@@ -72,12 +72,17 @@ async def test_a_mention_without_a_person_is_answered_with_what_to_do(team: Team
     assert len(await said(team, "Slack didn't say who sent this")) == 1
 
 
-async def test_an_archived_channel_is_known_at_once_and_works_again_at_once(team: Team) -> None:
+async def archive_sales(team: Team) -> None:
+    """Archive a subscribed channel, in which Ada's reply waits then."""
     await team.ask("subscribe interested", channel=SALES)
     await team.act("channel", channel=SALES, archived=True)
     assert await takes_nothing(team, {SALES: "is_archived"})
     await team.deliver(interested("Ada"))
     await team.card("Ada")
+
+
+async def test_an_archived_channel_is_known_at_once_and_works_again_at_once(team: Team) -> None:
+    await archive_sales(team)
     await team.act("channel", channel=SALES, archived=False)
     assert await takes_nothing(team, {})
     await team.card("Ada", channel=SALES)
@@ -85,11 +90,7 @@ async def test_an_archived_channel_is_known_at_once_and_works_again_at_once(team
 
 async def test_the_trouble_of_a_removed_subscription_leaves_status(team: Team) -> None:
     """Status names a channel that takes no posts while an alert waits for it."""
-    await team.ask("subscribe interested", channel=SALES)
-    await team.act("channel", channel=SALES, archived=True)
-    assert await takes_nothing(team, {SALES: "is_archived"})
-    await team.deliver(interested("Ada"))
-    await team.card("Ada")
+    await archive_sales(team)
 
     async def is_told() -> bool:
         return "Channels that reject posts" in (await team.ask("status")).shown

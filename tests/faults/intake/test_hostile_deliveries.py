@@ -25,7 +25,7 @@ from shared.store.deliveries import Arrival, Decision, PendingDelivery, alert_id
 from tests.kit.bot import CHANNEL, interested
 from tests.kit.clock import moment
 from tests.kit.due import claim_turns
-from tests.kit.manual_clock import ManualClock, routes
+from tests.kit.manual_clock import ManualClock, append, routes
 from tests.kit.team import HASTE, Installation, installed
 from tests.kit.waiting import until
 
@@ -120,8 +120,7 @@ def refused_by_every_engine(pending: PendingDelivery) -> Decision:
 
 
 async def test_a_delivery_that_the_database_refuses_is_set_aside_with_its_body(store: Store) -> None:
-    batch = [Arrival(workspace="default", body=interested(n), at=store.database.clock()) for n in (1, 2, 3)]
-    await store.arrivals.append(batch)
+    await append(store, *map(interested, (1, 2, 3)))
     decided = await store.deliveries.route(refused_by_every_engine)
     assert [bool(decision.problem) for _, decision in decided] == [False, True, False]
     assert await store.deliveries.route(refused_by_every_engine) == []
@@ -145,7 +144,7 @@ async def test_a_delivery_that_the_database_refuses_is_set_aside_with_its_body(s
     ids=["table missing", "column missing"],
 )
 async def test_a_broken_schema_sets_no_delivery_aside(store: Store, fault: str, cure: str) -> None:
-    await store.arrivals.append([Arrival(workspace="default", body=interested(1), at=1.0)])
+    await append(store, interested(1))
     await store.database.write(lambda tx: tx.connection.exec_driver_sql(fault))
     # The database is at fault and not the delivery: set aside for it, the delivery would be lost.
     with pytest.raises(RecordsUnavailable):

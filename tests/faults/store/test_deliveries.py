@@ -13,7 +13,7 @@ from shared.settings.sections import RouteRule
 from shared.store import Store, open_store
 from shared.store.deliveries import Arrival, PendingDelivery
 from tests.kit.bot import interested
-from tests.kit.manual_clock import CHANNEL, HOUR, ManualClock, post_all, routes
+from tests.kit.manual_clock import CHANNEL, HOUR, ManualClock, append, post_all, routes
 
 EVERYTHING = tuple(RouteRule(channel=one, events=("*",)) for one in (CHANNEL, "C2"))
 ALL = routes(rules=EVERYTHING, mention="here")
@@ -25,8 +25,7 @@ def event(kind: str, *, reply: str = "Yes, call me.", lead: str = "ada@acme.exam
 
 
 async def arrive(store: Store, *bodies: bytes) -> None:
-    batch = [Arrival(workspace="default", body=body, at=store.database.clock()) for body in bodies]
-    await store.arrivals.append(batch)
+    await append(store, *bodies)
     await store.deliveries.route(ALL.decide)
 
 
@@ -115,12 +114,6 @@ async def test_two_processes_at_once_make_one_card(url: sa.URL, clock: ManualClo
         assert await cards(one) == sorted(BOTH * 10)
 
 
-async def append(store: Store, *bodies: bytes) -> None:
-    at = store.database.clock()
-    batch = [Arrival(workspace="default", body=body, at=at + n / 1e6) for n, body in enumerate(bodies)]
-    await store.arrivals.append(batch)
-
-
 async def routed(store: Store, *, limit: int = 50) -> list[PendingDelivery]:
     return [pending for pending, _ in await store.deliveries.route(routes().decide, limit=limit)]
 
@@ -161,7 +154,7 @@ async def test_a_delivery_that_comes_while_its_lead_is_being_found_makes_one_ale
         clock.now += 61
     # A delivery may spell the address in other letters and with spaces: it is the same lead.
     body = interested(1, lead={"email": " STRAßE1@acme.example "})
-    await store.arrivals.append([Arrival(workspace="default", body=body, at=clock.now)])
+    await append(store, body)
     for _ in range(3 if "before" in delivered else 1):
         await store.deliveries.route(routes().decide, limit=1 if "before" in delivered else 50)
     assert sorted(reply.email for reply in (await store.records.open_replies("default")).replies) == [

@@ -14,11 +14,10 @@ from shared.storage.database import temporary_engine
 from shared.storage.redaction import REMOVED, Redaction, clear_free_space, mentions, redact
 from shared.store import Store
 from shared.store.db.schema import metadata, posts
-from shared.store.deliveries import Arrival
 from shared.store.jobs import Done
 from shared.store.messages import PlannedPost
 from tests.kit.bot import interested
-from tests.kit.manual_clock import ANN, ManualClock, arrive, post_all, routes
+from tests.kit.manual_clock import ANN, ManualClock, append, arrive, post_all, routes
 
 DAY = 86_400.0
 ADDRESS = "ada1@acme.example"
@@ -64,7 +63,7 @@ async def leave_traces(store: Store, clock: ManualClock) -> None:
     first = interested(1, reply=f"{WORDS}, again")
     # A body of no known shape may name people too, and in other letters.
     await arrive(store, first, b'{"no event of": "Ada1@ACME.example"}')
-    await store.arrivals.append([Arrival(workspace="default", body=first, at=clock())])
+    await append(store, first)
     note = PlannedPost(dedupe="n", channel="C1", kind="note", note=json.dumps({"title": f"Remind {ADDRESS}"}))
     await store.outbox.plan([("default", note)])
     due = datetime.fromtimestamp(clock(), UTC) + timedelta(days=1)

@@ -13,7 +13,6 @@ from bot import cards
 from shared.records import Actor
 from shared.settings.sections import RouteRule
 from shared.store import Store, facts
-from shared.store.deliveries import Arrival
 from shared.store.messages import (
     MOST_FAILED,
     ChannelLease,
@@ -32,7 +31,7 @@ from shared.store.messages import (
 from tests.faults.store.test_deliveries import event
 from tests.kit.bot import interested
 from tests.kit.due import claim_lookups, claim_paints, claim_repaints, claim_turns, next_in, sweep_jobs
-from tests.kit.manual_clock import ANN, CHANNEL, ManualClock, arrive, post_all, routes
+from tests.kit.manual_clock import ANN, CHANNEL, ManualClock, append, arrive, post_all, routes
 
 WEEK = 7 * 86_400
 REFUSED = ChannelRefused(error="is_archived")
@@ -279,7 +278,7 @@ async def test_a_channel_speaks_once_a_second_after_a_short_burst(store: Store, 
 
 
 async def test_unrouted_deliveries_are_never_deleted(store: Store, clock: ManualClock) -> None:
-    await store.arrivals.append([Arrival(workspace="default", body=interested(1), at=clock.now)])
+    await append(store, interested(1))
     clock.now += 1_000
     # No alert was made of it yet: deleted by its age, an accepted delivery would be told to nobody.
     await store.retention.prune(bodies_after=10, hashes_after=100)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any
-
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
@@ -14,29 +10,6 @@ from bot.slack import directory
 from bot.slack.directory import UserDirectory, everybody
 from bot.slack.web_api import open_web_api
 from shared.records import Actor
-
-ANN = "U0ANN00001"
-Slack = Callable[[dict[str, Any]], AbstractAsyncContextManager[UserDirectory]]
-
-
-@pytest.fixture
-def slack() -> Slack:
-    """A Slack that gives one answer to everything."""
-
-    @asynccontextmanager
-    async def answering(answer: dict[str, Any]) -> AsyncIterator[UserDirectory]:
-        async def answered(_request: web.Request) -> web.Response:
-            return web.json_response(answer)
-
-        application = web.Application()
-        application.router.add_route("*", "/api/{method}", answered)
-        async with (
-            TestServer(application) as server,
-            open_web_api("xoxb-1", base_url=str(server.make_url("/api/"))) as slack,
-        ):
-            yield UserDirectory(slack)
-
-    return answering
 
 
 async def test_who_leaves_a_private_channel_stops_seeing_it_within_a_minute(

@@ -185,7 +185,7 @@ async def test_an_answer_of_odd_shape_proves_nothing(
     bot: Installation, messenger: MessageSender, answer: object
 ) -> None:
     await bot.act("faults", method="conversations.history", kind="answer", answer=answer)
-    look = await messenger.look(lookup("k", since=moment().timestamp()), deadline=boot_time() + 5)
+    look = await find(messenger, "k", since=moment().timestamp())
     assert (look.complete, look.found, look.hidden) == (False, {}, False)
     assert look.error
 
@@ -198,7 +198,7 @@ async def test_an_odd_message_of_somebody_else_hides_nothing(
 ) -> None:
     answer = {"ok": True, "messages": [{**MESSAGE, **part}, OURS]}
     await bot.act("faults", method="conversations.history", kind="answer", answer=answer)
-    look = await messenger.look(lookup("k", since=moment().timestamp()), deadline=boot_time() + 5)
+    look = await find(messenger, "k", since=moment().timestamp())
     assert look.found == {"k": OURS["ts"]}
 
 
@@ -209,7 +209,7 @@ async def test_a_page_whose_cursor_has_ended_is_read_from_the_beginning(
     fault = {"kind": "error", "error": "invalid_cursor"}
     await bot.act("faults", method="conversations.history", kind="delay")
     await bot.act("faults", method="conversations.history", **fault)
-    look = await messenger.look(lookup("k", since=moment().timestamp()), deadline=boot_time() + 5)
+    look = await find(messenger, "k", since=moment().timestamp())
     assert (look.complete, look.hidden) == (False, False)
     assert look.error
 
