@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot import worker
-from bot.http import webhook
+from bot.http import asgi, webhook
 from bot.interactions import listeners
 from bot.jobs import polls
 from shared.api import pipeline
@@ -44,6 +44,12 @@ def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 def impatient(monkeypatch: pytest.MonkeyPatch, no_idle_waiting: None) -> None:
     """The bot says after a moment that an answer takes long."""
     monkeypatch.setattr(listeners, "PROGRESS_AFTER", 0.1)
+
+
+@pytest.fixture
+def late_clicks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A visit waits for its click as long as a busy machine needs; outside of tests it waits 1.5 s."""
+    monkeypatch.setattr(asgi, "CLICK_WITHIN_SECONDS", 8.0)
 
 
 async def _at_once(_pace: lookup.Pace) -> None:

@@ -65,6 +65,7 @@ async def test_who_comes_second_reads_first_who_has_it(team: Team) -> None:
     assert "claimed by @ann" in (await team.present(card)).title
 
 
+@pytest.mark.usefixtures("late_clicks")
 async def test_of_two_who_tap_at_once_one_has_the_reply_and_is_told_so(team: Team) -> None:
     card = await posted(team)
     seen = await asyncio.gather(tap(team, card, "ann"), tap(team, card, "ben"))
@@ -74,6 +75,7 @@ async def test_of_two_who_tap_at_once_one_has_the_reply_and_is_told_so(team: Tea
     assert ("@ann" in page) == ("@ann" in claimed.title)
 
 
+@pytest.mark.usefixtures("late_clicks")
 async def test_who_has_the_reply_gets_to_their_mail_again(team: Team) -> None:
     card = await posted(team)
     await tap(team, card)
