@@ -170,12 +170,11 @@ def is_watched() -> bool:
 
 
 async def test_what_does_not_end_in_time_is_ended_the_hard_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    codes = list[int]()
-    monkeypatch.setattr(os, "_exit", codes.append)
+    ended = list[tuple[int, bool]]()
+    monkeypatch.setattr(os, "_exit", lambda code: ended.append((code, threading.current_thread().daemon)))
     terminal.insist(0.01)
-    assert threading.enumerate()[-1].daemon, "it holds up no orderly end"
-    await until(lambda: codes)
-    assert codes == [1]
+    await until(lambda: ended)
+    assert ended == [(1, True)], "a daemon holds up no orderly end"
 
 
 class Writer:
