@@ -420,7 +420,7 @@ def _entries(items: Sequence[Card], letters: int) -> list[Block]:
 
 def _item(card: Card, details: int) -> Block:
     """The Card as a paragraph of a list, with so many letters of its facts."""
-    title, quoted = min(120, 20 + details), details * 2 // 5
+    title, quoted = min(120, 20 + details), min(160, details * 2 // 3)
     some = (*card.facts, *card.details)[:3]
     words = [text_element(MARKS[card.tone] + (cut(visible(card.title).strip(), title) or "…"), bold=True)]
     if card.quote and quoted:
