@@ -243,7 +243,7 @@ def open_journal(folder: Path, file: LeadFile, *, target: Sequence[str]) -> Iter
             # The kernel releases the lock when a process dies, so a crash leaves none behind.
             database.executescript(JOURNAL)
         except sqlite3.OperationalError as fault:
-            if fault.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+            if fault.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:  # its kinds are in the upper bytes
                 raise
             raise Failed("The same file is being imported into the same sequence right now.") from None
         yield Journal(path, database)
