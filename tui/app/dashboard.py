@@ -16,7 +16,6 @@ from textual.binding import Binding
 from textual.driver import Driver
 from textual.message import Message
 from textual.notifications import SeverityLevel
-from textual.reactive import var
 from textual.worker import Worker, WorkerFailed
 
 from shared.domain.card import Card, Tone
@@ -76,12 +75,6 @@ class DashboardApp(ErrorBoundary, App[int]):
     CSS_PATH: ClassVar[Path] = Path(__file__).parents[1] / "theme" / "app.tcss"
     ENABLE_COMMAND_PALETTE = False
 
-    frame: var[Frame] = var(Frame.empty("", now=datetime.min.replace(tzinfo=UTC)), init=False)
-    """All that a page may know; the feed, the clock and replay set it, and nothing else.
-
-    It is a `var`, as a page's is: a `reactive` would have the whole screen painted again each second.
-    """
-
     @dataclass
     class Ticked(Message):
         """A new board and its workspace; default: the first."""
@@ -111,6 +104,11 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.states = tuple(workspaces)
         self.state = self.states[0]
         """The workspace that is shown."""
+        self.frame = Frame.empty("", now=datetime.min.replace(tzinfo=UTC))
+        """All that a page may know; the feed, the clock and replay set it, and nothing else.
+
+        A `reactive` would have the whole screen painted again each second.
+        """
         self.failure: Exception | None = None
         self.running = ""
         """The command line that is being carried out."""
@@ -140,7 +138,7 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     def on_mount(self) -> None:
         """Show what is known at once, then let the ticks come."""
-        self.frame = self._live_frame()
+        self.hand_frame()
         if self._start_on_wall:
             self.action_open("wall")
         for warning in unknown_keys(self._keys):
@@ -189,15 +187,14 @@ class DashboardApp(ErrorBoundary, App[int]):
         return self.state.frame(now=self.now(), notices=notices, mode=mode)
 
     def hand_frame(self) -> None:
-        """Another frame, where the present is shown; and to the page that has come to the front in any case."""
+        """Have the page at the front painted, with another frame where it shows the present.
+
+        An equal frame is painted too: what was read for a page isn't in it.
+        """
+        page = self.page
         if self._replay is None:
             self.frame = self._live_frame()
-        self.watch_frame()
-
-    def watch_frame(self) -> None:
-        page = self.page
-        if page.is_mounted:
-            page.frame = self._live_frame() if page.is_always_live and self._replay else self.frame
+        page.paint(self._live_frame() if page.is_always_live and self._replay else self.frame)
 
     def second_passed(self) -> None:
         """Update ages and clocks."""
@@ -440,6 +437,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.frame = Frame(
             board=board, now=replay.at, changes=changes, is_past=True, mode=mode, only_reads=True
         )
+        self.hand_frame()
         if was_live:
             self._work(partial(self._read_lanes, self.board, SCRUBBED), group="scrubber")
         self.read_for(self.page)

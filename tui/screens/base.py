@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.reactive import var
 from textual.widget import Widget
 
 from tui.model.columns import Arrangement
@@ -121,10 +120,9 @@ class Page(SafeScreen[None]):
     is_always_live: ClassVar[bool] = False
     """True for a page that shows the present even while the past is shown."""
 
-    frame: var[Frame | None] = var(None)
-
     def __init__(self) -> None:
         super().__init__()
+        self.frame: Frame | None = None
         self.head = Head()
         self.incident: Incident | None = None
         self.looked_at: datetime | None = None
@@ -177,9 +175,10 @@ class Page(SafeScreen[None]):
 
     # -- frames ----------------------------------------------------------------------------------------
 
-    def watch_frame(self, frame: Frame | None) -> None:
-        if frame is None or not self.is_mounted:
+    def paint(self, frame: Frame) -> None:
+        if not self.is_mounted:
             return
+        self.frame = frame
         if frame.is_past is not self.has_class("-past"):
             self.set_class(frame.is_past, "-past")
             self.refresh_bindings()  # what the past refuses isn't shown
@@ -188,7 +187,8 @@ class Page(SafeScreen[None]):
 
     def again(self) -> None:
         """Paint the same frame once more: the size, the focus or the order of a list is another."""
-        self.watch_frame(self.frame)
+        if self.frame:
+            self.paint(self.frame)
 
     def on_mount(self) -> None:
         if panel := self.panel:

@@ -42,6 +42,9 @@ class CardText(ErrorBoundary, Static):
         if differs:
             self._made_of = made_of
             self.update(drawn)
+            # Textual 8.2 keeps a height by this count, and doesn't count an update whose predecessor waits for its
+            # layout, although that one may be measured by now: a line more would stay hidden (widget.py, `refresh`).
+            self._layout_updates += 1
         return differs
 
 
