@@ -75,10 +75,7 @@ async def open_bot(settings: Settings) -> AsyncIterator[Bot]:
         contexts = await stack.enter_async_context(
             open_contexts(settings, store, problems=supervisor.problems)
         )
-        token, base = settings.slack.bot_token, settings.slack.api_url or ""
-        slack = await stack.enter_async_context(
-            open_web_api(token.get_secret_value() if token else "", base_url=base)
-        )
+        slack = await stack.enter_async_context(open_web_api(settings.slack))
         core = Core(contexts, slack, supervisor)
         intake = DeliveryIntake(store, stored=core.signals.stored)
         subscriptions = WebhookSubscriptions(store.database, SecretCipher(settings.secret_keys))

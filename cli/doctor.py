@@ -21,8 +21,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from bot.interactions.gate import set_channels
 from bot.slack.directory import UserDirectory
 from bot.slack.manifest import SCOPES, SPARE
-from bot.slack.web_api import SlackError
-from cli.console.resources import log_to_stderr, open_web_api
+from bot.slack.web_api import SlackError, open_web_api
+from cli.console.resources import log_to_stderr
 from shared.api.errors import OutreachError, Unreadable
 from shared.api.events import PROBE_SIGNATURE, SIGNATURE_HEADER
 from shared.api.pace import Priority
@@ -251,7 +251,7 @@ async def slack_findings(settings: Settings) -> list[Finding]:
     """Token, scopes, every channel, and Socket Mode."""
     if settings.slack.bot_token is None:
         return []
-    async with open_web_api(settings) as api:
+    async with open_web_api(settings.slack) as api:
         fix = "Set SLACK_BOT_TOKEN to the app's xoxb-… token."
         token = await _called("Slack token", api.call("auth.test", seconds=PATIENCE_SECONDS), fix)
         if token.status == BAD:
@@ -302,6 +302,6 @@ async def _socket_mode(settings: Settings) -> list[Finding]:
     if settings.slack.app_token is None:
         return []
     fix = "SLACK_APP_TOKEN must be an xapp-… token with connections:write. Turn on Socket Mode in the app."
-    async with open_web_api(settings, token=settings.slack.app_token) as api:
+    async with open_web_api(settings.slack, token=settings.slack.app_token) as api:
         opening = api.call("apps.connections.open", seconds=PATIENCE_SECONDS)
         return [await _called("Slack Socket Mode", opening, fix)]

@@ -132,7 +132,6 @@ async def open_reply_queue(settings: Settings, workspace: str) -> AsyncIterator[
     async with AsyncExitStack() as stack:
         store, directory = await stack.enter_async_context(open_store(settings.database)), None
         if slack.bot_token and settings.dashboard.slack_user:
-            opening = open_web_api(slack.bot_token.get_secret_value(), base_url=slack.api_url or "")
-            api = await stack.enter_async_context(opening)
+            api = await stack.enter_async_context(open_web_api(slack))
             directory = UserDirectory(api, groups=settings.roles.groups)
         yield SlackReplyQueue(store, settings=settings, workspace=workspace, directory=directory)

@@ -16,6 +16,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import structlog
+from pydantic import SecretStr
 from slack_bolt.async_app import AsyncRespond
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
@@ -26,6 +27,7 @@ from bot.blockkit import is_user, plainer
 from bot.telemetry import metrics
 from shared.api.pace import boot_time
 from shared.api.transport import describe_network_error
+from shared.settings import SlackSettings
 
 POST = "chat.postMessage"
 NO_UNFURL = {"unfurl_links": False, "unfurl_media": False}
@@ -165,14 +167,15 @@ class WebApi:
 
 
 @asynccontextmanager
-async def open_web_api(token: str, *, base_url: str = "") -> AsyncIterator[WebApi]:
-    """The Web API over one HTTP session."""
+async def open_web_api(slack: SlackSettings, *, token: SecretStr | None = None) -> AsyncIterator[WebApi]:
+    """The Web API over one HTTP session, with the bot's token unless another is given."""
+    given = token or slack.bot_token
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=30)) as session:
         # The SDK's own handlers would repeat a post after a cut connection, and Slack may have taken the first.
         client = AsyncWebClient(
-            token=token or None,
+            token=given.get_secret_value() if given else None,
             session=session,
-            base_url=base_url or AsyncWebClient.BASE_URL,
+            base_url=slack.api_url or AsyncWebClient.BASE_URL,
             retry_handlers=[],
             logger=SDK_LOG,
         )

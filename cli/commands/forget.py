@@ -12,10 +12,10 @@ from typing import TypeVar
 
 import sqlalchemy as sa
 
-from bot.slack.web_api import SlackError
+from bot.slack.web_api import SlackError, open_web_api
 from cli.console import exit_codes
 from cli.console.interactive import confirm
-from cli.console.resources import open_web_api, record
+from cli.console.resources import log_to_stderr, record
 from shared.commands.base import Result
 from shared.domain.card import Card, Fact, Tone
 from shared.history.history import metadata as history
@@ -183,7 +183,8 @@ async def _delete_messages(own: Sequence[PostedMessage], settings: Settings) -> 
     https://docs.slack.dev/reference/methods/chat.delete
     """
     refusals = []
-    async with open_web_api(settings) as slack:
+    log_to_stderr()
+    async with open_web_api(settings.slack) as slack:
         for message in own:
             try:
                 await slack.call("chat.delete", channel=message.channel, ts=message.ts)

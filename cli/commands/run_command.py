@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from cli.console import card_output, exit_codes
 from cli.console.interactive import attended, confirm, progress_bar
-from cli.console.resources import open_web_api, open_workspace
+from cli.console.resources import log_to_stderr, open_workspace
 from shared.api.errors import OutreachError
 from shared.commands import Command, Invocation, parse
 from shared.commands.base import UNCHECKED, Arguments, CommandContext, InChannel, Place, Question, Result
@@ -77,8 +77,11 @@ async def _answer(invocation: Invocation, options: Namespace) -> Result:
         is_in_channel = isinstance(invocation.arguments, InChannel)
         if is_in_channel and context.settings.slack.bot_token:
             from bot.slack.directory import UserDirectory
+            from bot.slack.web_api import open_web_api
 
-            directory = UserDirectory(await stack.enter_async_context(open_web_api(context.settings)))
+            log_to_stderr()
+            slack = context.settings.slack
+            directory = UserDirectory(await stack.enter_async_context(open_web_api(slack)))
             context = replace(context, find_place=directory.find_place)
             invocation = await _with_channel_id(invocation, directory)
         # It ends before a question is asked: both write on the terminal.

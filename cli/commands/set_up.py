@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 from cli.console.exit_codes import Failed, WrongUsage
 from cli.console.interactive import attended, must_be_free
+from cli.console.resources import log_to_stderr
 from shared.settings import DEFAULT, Settings, SettingsError, load
 from shared.settings.sections import VARIABLES, SettingPath
 from shared.settings.template import NOTHING, commented_template
@@ -104,6 +105,7 @@ def _ask_settings() -> tuple[Mapping[SettingPath, str], Sequence[str]]:
     """Every answer by its place in the file, and what to do next."""
     from cli import doctor
 
+    log_to_stderr()
     answers = {name: value for name in TAKEN if (value := os.environ.get(name, "").strip())}
     for name, value in answers.items():
         _say(f"From the environment, and saved too: {name} = {visible(value)}")

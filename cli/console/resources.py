@@ -1,4 +1,4 @@
-"""Resources of commands: the service, the bot's records, Slack, and the sequence of an option."""
+"""Resources of commands: the service, the bot's records, and the sequence of an option."""
 
 from __future__ import annotations
 
@@ -20,9 +20,6 @@ from shared.text.tokenize import join
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from pydantic import SecretStr
-
-    from bot.slack.web_api import WebApi
     from shared.api.models import Sequence
     from shared.domain.reply_queue import ReplyQueue
     from shared.settings import Settings, Workspace
@@ -104,15 +101,3 @@ async def record(records: Records, workspace: Workspace, command: str, result: s
         await records.record(entry)
     except RecordsUnavailable as fault:
         exit_codes.print_error(f"not in the audit log: {fault}")
-
-
-@contextlib.asynccontextmanager
-async def open_web_api(settings: Settings, *, token: SecretStr | None = None) -> AsyncIterator[WebApi]:
-    """Open Slack's Web API, with the bot's token unless another is given."""
-    from bot.slack import web_api
-
-    log_to_stderr()
-    given = token or settings.slack.bot_token
-    secret = given.get_secret_value() if given else ""
-    async with web_api.open_web_api(secret, base_url=settings.slack.api_url or "") as api:
-        yield api

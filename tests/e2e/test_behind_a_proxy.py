@@ -24,6 +24,7 @@ SCRIPT = f"""
 import asyncio, json
 from bot.slack.web_api import SlackError, open_web_api
 from shared.api import OutreachClient, OutreachError
+from shared.settings import SlackSettings
 
 async def main():
     async with OutreachClient(base_url="https://{HOST}/v1", api_key="k", retries=0) as client:
@@ -31,7 +32,7 @@ async def main():
             service = [sequence.id for sequence in await client.list_sequences()]
         except OutreachError as error:
             service = error.cause
-    async with open_web_api("xoxb-1", base_url="https://{HOST}/api/") as slack:
+    async with open_web_api(SlackSettings(api_url="https://{HOST}/api/")) as slack:
         try:
             team = (await slack.client.auth_test())["team"]
         except Exception as error:

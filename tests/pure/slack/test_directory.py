@@ -10,6 +10,7 @@ from bot.slack import directory
 from bot.slack.directory import UserDirectory, everybody
 from bot.slack.web_api import open_web_api
 from shared.records import Actor
+from shared.settings import SlackSettings
 
 
 async def test_who_leaves_a_private_channel_stops_seeing_it_within_a_minute(
@@ -30,7 +31,7 @@ async def test_who_leaves_a_private_channel_stops_seeing_it_within_a_minute(
     application.router.add_route("*", "/api/{method}", answered)
     async with (
         TestServer(application) as server,
-        open_web_api("xoxb-1", base_url=str(server.make_url("/api/"))) as api,
+        open_web_api(SlackSettings(api_url=str(server.make_url("/api/")))) as api,
     ):
         people, ann = UserDirectory(api), Actor(name="ann", id="U1", channel="C1")
         assert await people.sees("G1", ann)

@@ -18,6 +18,7 @@ from bot.slack.web_api import open_web_api
 from sandbox.slack import seed
 from shared.api.pace import boot_time
 from shared.domain.card import Card
+from shared.settings import SlackSettings, load
 from shared.store.jobs import Job
 from shared.store.messages import Look, Lookup, NotSent, Post, Sent, Unknown
 from tests.kit.bot import CHANNEL
@@ -37,8 +38,7 @@ async def bot(tmp_path: Path) -> AsyncIterator[Installation]:
 
 @pytest.fixture
 async def messenger(bot: Installation) -> AsyncIterator[MessageSender]:
-    token, base = bot.environ["SLACK_BOT_TOKEN"], bot.environ["SLACK_API_URL"]
-    async with open_web_api(token, base_url=base) as slack:
+    async with open_web_api(load(environ=bot.environ).slack) as slack:
         yield MessageSender(slack, timeout=5.0)
 
 
@@ -224,7 +224,7 @@ def test_a_wait_that_slack_asks_for_is_bounded(asked: Any, seconds: float) -> No
 async def test_what_surely_was_not_sent_is_sent_again_soon(
     bot: Installation, messenger: MessageSender
 ) -> None:
-    async with open_web_api("xoxb-1", base_url="http://127.0.0.1:1/") as nowhere:
+    async with open_web_api(SlackSettings(api_url="http://127.0.0.1:1/")) as nowhere:
         for channel in (CHANNEL, seed.ANN.id):
             outcome = await say(MessageSender(nowhere, timeout=5.0), "k", channel=channel)
             assert outcome == NotSent(after=2.0, error="Slack can't be reached")

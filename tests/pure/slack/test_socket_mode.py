@@ -15,6 +15,7 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 from bot.slack import socket_mode
 from bot.slack.socket_mode import SocketMode
 from bot.slack.web_api import open_web_api
+from shared.settings import load
 from tests.kit.bot import interested
 from tests.kit.team import Installation, installed
 from tests.kit.waiting import until
@@ -126,8 +127,7 @@ async def test_a_refresh_waits_for_every_acknowledgement_that_is_due(tmp_path: P
         bot.slack.settings.request_url = None
         bot.slack.settings.tier_factor = 100.0  # these connect anew far more often than a bot does
         await bot.act("settings", commands=[{"command": "/slow"}, {"command": "/quick"}])
-        token, base = bot.environ["SLACK_BOT_TOKEN"], bot.environ["SLACK_API_URL"]
-        async with open_web_api(token, base_url=base) as slack:
+        async with open_web_api(load(environ=bot.environ).slack) as slack:
             app = AsyncApp(client=slack.client, signing_secret="", authorize=authorized)
 
             @app.command("/slow")
