@@ -138,7 +138,7 @@ async def refresh(account: Account, store: Store, workspace: str, *, spans: froz
     else:
         # The old one goes first, so that there is memory for one only. A reading that fails is begun again.
         account.activity, account.loaded_at, account.read_until = Activity(), now, NEVER
-        account.activity, account.spans = await load_activity(store.records, workspace, now, spans), spans
+        account.activity, account.spans = await load_activity(store, workspace, now, spans), spans
     if account.activity.heard_since == float("inf"):
         account.activity.heard_since = await guardrails.heard_since(workspace) or float("inf")
     account.read_until = now
@@ -406,7 +406,7 @@ class Guardrails:
         context = self._contexts.at(incident.workspace, actor)
         known = await read_pauses(context)
         listed = {one.id: one for one in await context.client.list_sequences()}
-        changes = await self.store.records.last_changes(incident.workspace, incident.sequences)
+        changes = await self.store.last_changes(incident.workspace, incident.sequences)
         began = moment(incident.began_at)
         resumed = {name for name, one in changes.items() if one.effect == "resumed" and one.at > began}
         for name in incident.sequences:

@@ -47,7 +47,7 @@ class CommandContexts:
             workspace=self.settings.workspaces[name],
             client=self.clients[name],
             actor=actor,
-            records=self.store.records,
+            records=self.store,
             settings=self.settings,
             problems=self.problems,
             now=self.now,
@@ -215,5 +215,5 @@ class Caller(Standing):
             result="refused: role",
             effect="refused",
         )
-        await self.contexts.store.records.record(entry)
+        await self.contexts.store.record(entry)
         return Answer(self.refusal(name, act=act))

@@ -53,7 +53,7 @@ class SlackReplyQueue:
 
     async def permission(self) -> Permission:
         """Whether the person may claim in some channel; another one may still allow less."""
-        runs = await self._store.records.bot_is_running()
+        runs = await self._store.bot_is_running()
         if self._directory is None:
             return Permission(refusal=UNCHECKED_USER if self._user else NO_USER, bot_runs=runs)
         person = await self._directory.find(self._user)

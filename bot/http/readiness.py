@@ -127,7 +127,7 @@ class ReadinessProbe:
         try:
             async with asyncio.timeout(CHECK_TIMEOUT):
                 await self._check_writable()
-                backlogs = (await self._store.records.backlogs()).values()
+                backlogs = (await self._store.backlogs()).values()
                 return {
                     "database": OK,
                     "oldest_unrouted_seconds": await self._store.deliveries.oldest_unrouted_age(),
@@ -169,7 +169,7 @@ class ReadinessProbe:
                 counter.labels(name).reset()  # the client counts; nothing reads the metric in between
                 counter.labels(name).inc(count)
         try:
-            backlogs = await asyncio.wait_for(self._store.records.backlogs(), CHECK_TIMEOUT)
+            backlogs = await asyncio.wait_for(self._store.backlogs(), CHECK_TIMEOUT)
         except (RecordsUnavailable, TimeoutError):
             return
         now = self._store.database.clock()

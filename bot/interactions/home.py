@@ -217,7 +217,7 @@ class HomeTab:
         async def read(name: str) -> Place:
             place = workspaces[name]
             unclaimed, paused, inboxes = await asyncio.gather(
-                attempt(store.records.open_replies(name, most=UNCLAIMED)),
+                attempt(store.open_replies(name, most=UNCLAIMED)),
                 attempt(store.alerts.paused_domains(name)),
                 attempt(self._cache.read("list_inboxes", name)),
             )
@@ -234,7 +234,7 @@ class HomeTab:
             now=datetime.now(UTC),
             places=places,
             waiting=sorted(waiting, key=lambda reply: reply.received_at)[:UNCLAIMED],
-            claims=await attempt(store.records.own_replies(standing.person.id)) or (),
+            claims=await attempt(store.own_replies(standing.person.id)) or (),
             cards=self._core.contexts.cards,
             may_change=standing.may("pause"),
             problem=problems[0] if problems else "",

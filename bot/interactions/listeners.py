@@ -480,7 +480,7 @@ class Answers:
         )
         try:
             if setting:
-                await self._store.records.plan_about(workspace, setting, planned, number=answer.number)
+                await self._store.plan_about(workspace, setting, planned, number=answer.number)
             else:
                 await self._store.outbox.plan([(workspace, planned)])
         except RecordsUnavailable as error:

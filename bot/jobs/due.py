@@ -141,7 +141,7 @@ class DueJobs:
             return entry, post if post.channel else None
 
         await asyncio.gather(*map(resume, timers))
-        if is_back and await self._store.records.finish([*is_back], tell):
+        if is_back and await self._store.end_timers([*is_back], tell):
             self._planned()
         return {job: Again(after=RETRY_SECONDS) for job in timers if job not in is_back}
 

@@ -97,10 +97,10 @@ class CardRefresher:
         self, workspace: str, alert: Alert, inboxes: Sequence[Inbox], *, paused: Collection[str]
     ) -> bool:
         """Store how a paused domain stands, where that has changed."""
-        at, records = self._store.database.clock(), self._store.records
-        counts = await records.domain_counts(workspace, alert.domain, alert.received_at - WEEK_SECONDS)
+        at = self._store.database.clock()
+        counts = await self._store.domain_counts(workspace, alert.domain, alert.received_at - WEEK_SECONDS)
         # The same as a pause of the domain looks at, so that button and question name one number.
-        names = await records.domain_sequences(workspace, alert.domain, moment(at) - LOOK_BACK)
+        names = await self._store.domain_sequences(workspace, alert.domain, moment(at) - LOOK_BACK)
         if not alert.standing:
             await self._store.alerts.take_dns(workspace, alert.domain)
         before, own = standing_of(alert), [inbox for inbox in inboxes if inbox.domain == alert.domain]

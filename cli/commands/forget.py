@@ -81,7 +81,7 @@ async def run(options: Namespace) -> Result:
             await store.erasure.redraw(some)
         # Counts alone: the audit log must not name who was erased.
         erased = f"erased a person: {_listed(traces)}, and {show_number(deleted, 'message')} in Slack"
-        await record(store.records, settings.workspace(), "forget", erased)
+        await record(store, settings.workspace(), "forget", erased)
     shared = len(traces.messages) - len(own)
     left = len(own) - deleted
     changed = sum(map(len, quoted.values()))

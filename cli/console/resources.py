@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shared.api.models import Sequence
     from shared.domain.reply_queue import ReplyQueue
     from shared.settings import Settings, Workspace
-    from shared.store.store import Records
+    from shared.store import Store
 
 
 async def named_sequence(context: CommandContext, name: str, *, command: tuple[str, ...]) -> Sequence:
@@ -93,7 +93,7 @@ def _actor() -> Actor:
     return Actor(name=getpass.getuser(), face="shell")
 
 
-async def record(records: Records, workspace: Workspace, command: str, result: str) -> None:
+async def record(records: Store, workspace: Workspace, command: str, result: str) -> None:
     """Write a change to the audit; a database that can't be reached is named on stderr and undoes nothing."""
     name = workspace.name
     entry = AuditEntry(at=datetime.now(UTC), actor=_actor(), workspace=name, command=command, result=result)

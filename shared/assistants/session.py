@@ -21,8 +21,8 @@ from shared.commands.errors import error_card
 from shared.commands.run import run as run_command
 from shared.records import ASSISTANT, AuditEntry, Effect, RecordsUnavailable
 from shared.settings import Settings, UnknownWorkspace
+from shared.store import Store
 from shared.store.db.engine import Database
-from shared.store.store import Records
 from shared.text.tokenize import names_workspace
 
 CALL_SECONDS = 30.0
@@ -181,4 +181,4 @@ def reading_only(context: CommandContext) -> CommandContext:
     """Return the same context, in which what changes something raises `WouldChangeError` instead."""
     client = cast("OutreachClient", _Reading(context.client))
     database = cast("Database", _Reading(context.records.database))
-    return replace(context, client=client, records=Records(database))
+    return replace(context, client=client, records=Store(database))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from shared.api.words import Grouping
     from shared.records import Actor, Before, Effect
     from shared.settings import Settings, Workspace
-    from shared.store.store import Records
+    from shared.store import Store
 
 Words = tuple[Word, ...]
 T = TypeVar("T")
@@ -450,7 +450,7 @@ class CommandContext(Data):
     workspace: Workspace
     client: OutreachClient
     actor: Actor
-    records: Records
+    records: Store
     """The bot's records; where the database can't be opened, each act on them raises `RecordsUnavailable`."""
     now: Callable[[], datetime]
     asks_always: bool = False

@@ -15,7 +15,7 @@ from shared.guardrails.activity import HORIZON, Activity
 from shared.guardrails.evaluate import Firing, backtest, doubt, evaluate, is_on, spans_of
 from shared.guardrails.rule import Action, NamedRule, Rule, catalog, free_name, parse
 from shared.records import ALL, ALL_RULES, StoredRule, Switch
-from shared.store.store import Records
+from shared.store import Store
 from shared.text.formats import show_count, show_number, show_span
 
 LOOK_BACK = timedelta(days=30)
@@ -222,7 +222,7 @@ def _setting(name: str) -> str:
 
 
 async def load_activity(
-    records: Records, workspace: str, now: float, spans: Iterable[float] | None = None
+    records: Store, workspace: str, now: float, spans: Iterable[float] | None = None
 ) -> Activity:
     """The stored past, as far as it matters to windows that are so many seconds long; None: to all windows."""
     heard = await records.guardrails.heard_since(workspace)

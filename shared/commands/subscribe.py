@@ -459,8 +459,8 @@ async def _recorded(days: DayRange, context: CommandContext) -> tuple[list[Fact]
     start, end = days.before.moments(UTC)
     heard = await records.guardrails.heard_since(name)
     is_known = heard is not None and heard <= start.timestamp() and days.end < context.today
-    came = await records.arrivals(name, *days.moments(UTC))
-    before = await records.arrivals(name, start, end) if is_known else {}
+    came = await records.delivery_counts(name, *days.moments(UTC))
+    before = await records.delivery_counts(name, start, end) if is_known else {}
     counts = []
     for kind in sorted(came, key=lambda kind: (-came[kind], kind)):
         moved = evidence.show_count_change(came[kind], before.get(kind))

@@ -53,7 +53,7 @@ class Timers(Repository):
     """The ends of timed pauses: jobs of the kind `resume`, whose key is the sequence's id."""
 
     @writes
-    def finish(self, tx: Transaction, ended: Sequence[Job], tell: Announcement) -> bool:
+    def end_timers(self, tx: Transaction, ended: Sequence[Job], tell: Announcement) -> bool:
         """Delete those that are still ours, with their entry in the audit; False: none was.
 
         Their message is planned where no message of their pauses says it.

@@ -128,15 +128,36 @@ def domain_counts(tx: Transaction, workspace: str, domain: str, since: float) ->
     return {**counts, "hard": sum(hard for kind, _, hard in rows if kind == "lead.bounced")}
 
 
-class Records(AuditLog, Subscriptions, Timers):
-    """The records for commands. Each method raises `RecordsUnavailable` when the database does not answer."""
+class Store(AuditLog, Subscriptions, Timers):
+    """The repositories over one database, by subject, and the records as commands read them.
 
-    def __init__(self, database: Database) -> None:
+    Each method raises `RecordsUnavailable` when the database does not answer.
+    """
+
+    alerts: Alerts
+    arrivals: Arrivals
+    changes: SequenceChanges
+    confirmations: Confirmations
+    deliveries: Deliveries
+    digests: Digests
+    domains: Domains
+    erasure: Erasure
+    found_leads: FoundLeads
+    guardrails: Guardrails
+    incidents: Incidents
+    instance: Instance
+    jobs: Jobs
+    outbox: Outbox
+    repaints: Repaints
+    retention: Retention
+    slack_events: SlackEvents
+    turns: Turns
+
+    def __init__(self, database: Database, timings: LeaseTimings | None = None) -> None:
         super().__init__(database)
-        self.changes = SequenceChanges(database)
-        self.domains = Domains(database)
-        self.guardrails = Guardrails(database)
-        self.turns = Turns(database)
+        for name, repository in get_type_hints(Store).items():
+            setattr(self, name, repository(database))
+        self.posting = Posting(database, timings or LeaseTimings())
 
     backlogs = probes(method(backlogs))
     bot_is_running = reads(method(is_running))
@@ -268,7 +289,7 @@ class Records(AuditLog, Subscriptions, Timers):
         return tx.scalars(_sequences_of(workspace, domain, since)).all()
 
     @reports
-    def arrivals(
+    def delivery_counts(
         self, tx: Transaction, workspace: str, since: datetime, until: datetime
     ) -> Mapping[str, int]:
         """Count the deliveries of each kind, from one moment until before another."""
@@ -362,36 +383,6 @@ def _waits(
     return sorted(groups, key=lambda group: (-group.count, group.name))
 
 
-class Store:
-    """The repositories over one database, by subject; `records` is for the commands."""
-
-    alerts: Alerts
-    arrivals: Arrivals
-    changes: SequenceChanges
-    confirmations: Confirmations
-    deliveries: Deliveries
-    digests: Digests
-    domains: Domains
-    erasure: Erasure
-    found_leads: FoundLeads
-    guardrails: Guardrails
-    incidents: Incidents
-    instance: Instance
-    jobs: Jobs
-    outbox: Outbox
-    records: Records
-    repaints: Repaints
-    retention: Retention
-    slack_events: SlackEvents
-    turns: Turns
-
-    def __init__(self, database: Database, timings: LeaseTimings) -> None:
-        self.database = database
-        for name, repository in get_type_hints(Store).items():
-            setattr(self, name, repository(database))
-        self.posting = Posting(database, timings)
-
-
 @asynccontextmanager
 async def open_store(
     url: URL, *, clock: Callable[[], float] | None = None, timings: LeaseTimings | None = None
@@ -402,13 +393,13 @@ async def open_store(
     """
     database = await Database.opened(url, clock=clock)
     try:
-        yield Store(database, timings or LeaseTimings())
+        yield Store(database, timings)
     finally:
         await database.aclose()
 
 
 class _Unopened:
-    """Records whose every act raises `RecordsUnavailable` with the reason; commands without need never notice."""
+    """A store whose every act raises `RecordsUnavailable` with the reason; commands without need never notice."""
 
     def __init__(self, reason: str) -> None:
         self._reason = reason
@@ -421,11 +412,11 @@ class _Unopened:
 
 
 @asynccontextmanager
-async def open_records(url: URL) -> AsyncIterator[Records]:
+async def open_records(url: URL) -> AsyncIterator[Store]:
     """The records of the bot; where their database does not open, some that say why when they are needed."""
     async with AsyncExitStack() as stack:
         try:
-            records = (await stack.enter_async_context(open_store(url))).records
+            records = await stack.enter_async_context(open_store(url))
         except RecordsUnavailable as fault:
-            records = cast("Records", _Unopened(str(fault)))
+            records = cast("Store", _Unopened(str(fault)))
         yield records

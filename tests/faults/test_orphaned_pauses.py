@@ -43,7 +43,7 @@ async def test_a_timed_pause_of_a_removed_workspace_delays_no_other_and_is_shown
     long_ago = moment() - timedelta(hours=1)
     for number in range(3):
         orphan = Timer(key=f"sq_{number}", due_at=long_ago)
-        await bot.running.store.records.set_timer("globex", orphan)
+        await bot.running.store.set_timer("globex", orphan)
     unreadable = sa.update(jobs).where(jobs.c.key == "sq_0").values(payload="{no json", workspace="default")
     await bot.running.store.database.write(lambda tx: tx.execute(unreadable))
     await bot.say(f"pause {NAME} for 1h", user=seed.BEN.id)

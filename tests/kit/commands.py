@@ -26,7 +26,6 @@ from shared.settings.sections import Routing
 from shared.storage.database import parse_url
 from shared.store import Store, open_store
 from shared.store.deliveries import Arrival
-from shared.store.store import Records
 from tests.kit.databases import migrated_file
 from tests.kit.scripted import BASE, ScriptedAccount
 
@@ -70,7 +69,7 @@ class Down:
         raise RecordsUnavailable("the database is gone")
 
 
-DOWN = cast("Records", Down())
+DOWN = cast("Store", Down())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +108,7 @@ class CommandHarness:
 
     service: ScriptedAccount
     client: OutreachClient
-    records: Records = DOWN
+    records: Store = DOWN
     opened: Store | None = None
     now: datetime = NOW
     actor: Actor = field(default_factory=lambda: Actor(name="ann", face="slack", channel="C1"))
@@ -173,12 +172,12 @@ class CommandHarness:
 
     async def ids(self) -> dict[str, str]:
         """The alert of each lead whose interested reply nobody has claimed."""
-        waiting = await self.store.records.open_replies("default")
+        waiting = await self.store.open_replies("default")
         return {one.email: one.id for one in waiting.replies}
 
     async def entries(self) -> list[AuditEntry]:
         """The audit log, the first entry first."""
-        return [*await self.store.records.audit("default", 1_000)][::-1]
+        return [*await self.store.audit("default", 1_000)][::-1]
 
 
 def scripted() -> CommandHarness:
@@ -197,7 +196,7 @@ async def open_harness(folder: Path) -> AsyncIterator[CommandHarness]:
         return harness.now.timestamp()  # of the moment, which a test moves
 
     async with open_store(url, clock=clock) as store, harness.client:
-        harness.opened, harness.records = store, store.records
+        harness.opened, harness.records = store, store
         await store.instance.beat("1")
         yield harness
 

@@ -547,7 +547,7 @@ class Installation:
         if self.running is None:  # a process of its own
             waiting = await self.metrics("outreach_intake_waiting", "outreach_alerts")
             return all(value == 0 for value in waiting)
-        backlogs = await self.running.store.records.backlogs()
+        backlogs = await self.running.store.backlogs()
         return not any(count for backlog in backlogs.values() for count in backlog.counts.values())
 
     async def metrics(self, *names: str) -> list[float]:

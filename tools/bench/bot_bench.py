@@ -231,7 +231,7 @@ async def _channels(bot: Installation) -> Sequence[str]:
     async with open_store(parse_url(bot.environ["OUTREACH_DATABASE_URL"])) as store:
         wanted = [Subscription(channel=name, event="domain.paused") for name in names]
         # Written to the database: forty commands would post forty answers into these channels.
-        await store.records.subscribe("default", wanted)
+        await store.subscribe("default", wanted)
     return names
 
 

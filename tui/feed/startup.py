@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from shared.api import OutreachClient
     from shared.commands.base import CommandContext, Question, Result
     from shared.domain.reply_queue import ReplyQueue
-    from shared.store.store import Records
+    from shared.store import Store
 
 logger = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ class ServiceFeed:
         self._poller: Poller | None = None
         self._client: OutreachClient | None = None
         self._context: CommandContext | None = None
-        self._records: Records | None = None
+        self._records: Store | None = None
         self._is_wanted = asyncio.Event()
         """A command waits for its context."""
         self._is_changed = asyncio.Event()
@@ -229,7 +229,7 @@ class ServiceFeed:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._is_changed.wait(), RECORDS_EVERY_SECONDS)
 
-    async def _read_records(self, records: Records, poller: Poller) -> None:
+    async def _read_records(self, records: Store, poller: Poller) -> None:
         """Show what the bot has recorded; pauses and firings of which nothing can be read now stay."""
         from shared.guardrails.activity import HORIZON  # late, likewise
 
@@ -264,9 +264,7 @@ async def _or(reading: Awaitable[T], default: D) -> T | D:
         return default
 
 
-async def read_marks(
-    records: Records, snapshot: Snapshot, *, start: datetime, end: datetime
-) -> Sequence[Mark]:
+async def read_marks(records: Store, snapshot: Snapshot, *, start: datetime, end: datetime) -> Sequence[Mark]:
     """Pauses and by whom, paused domains, lost replies, guardrails, DNS; nothing where the bot's database doesn't answer."""
     names = {sequence.id: sequence.label for sequence in snapshot.sequences.value or ()}
     from shared.domain.dns_facts import in_dns  # late, likewise
@@ -282,7 +280,7 @@ async def read_marks(
 
 
 async def read_pasts(
-    records: Records, workspace: str, domains: Sequence[str], *, now: datetime
+    records: Store, workspace: str, domains: Sequence[str], *, now: datetime
 ) -> Mapping[str, DomainPast]:
     """Read the bot's records of domains in the last 30 days; without those whose records can't be read now."""
     pasts: dict[str, DomainPast] = {}

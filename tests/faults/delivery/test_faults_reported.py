@@ -43,7 +43,7 @@ async def bot(home: Installation) -> AsyncIterator[Installation]:
 
 async def summary(bot: Installation) -> AlertsSummary:
     assert bot.running is not None
-    return await bot.running.store.records.summary("default")
+    return await bot.running.store.summary("default")
 
 
 async def readiness(bot: Installation) -> tuple[int, dict[str, Any]]:

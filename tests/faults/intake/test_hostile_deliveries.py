@@ -124,7 +124,7 @@ async def test_a_delivery_that_the_database_refuses_is_set_aside_with_its_body(s
     decided = await store.deliveries.route(refused_by_every_engine)
     assert [bool(decision.problem) for _, decision in decided] == [False, True, False]
     assert await store.deliveries.route(refused_by_every_engine) == []
-    assert (await store.records.summary("default")).counts["unreadable"] == 1
+    assert (await store.summary("default")).counts["unreadable"] == 1
     query = sa.select(schema.deliveries.c.body).where(schema.deliveries.c.problem != "")
     kept = await store.database.read(lambda c: c.scalars(query).all())
     assert kept == [interested(2)]

@@ -85,7 +85,7 @@ async def checked(
         }
         settings = shared_settings.load(environ=environ).model_copy(update={"routes": routing})
         job = DomainChecks(core_of(CommandContexts(settings=settings, store=store, clients={})))
-        await store.records.subscribe("default", [Subscription(channel=CHANNEL, event="domain.dns")])
+        await store.subscribe("default", [Subscription(channel=CHANNEL, event="domain.dns")])
         await job.watch("default", [Inbox(email=f"sam@{DOMAIN}", health_score=90.0)])
         one = Checked(
             store=store, clock=clock, zones=zones, server=first, job=job, by=routes(quiet=routing.quiet)
@@ -122,7 +122,7 @@ async def test_a_changed_record_is_told_as_it_is_now(checked: Checked) -> None:
 
 
 async def test_of_a_change_that_breaks_nothing_nobody_is_told_who_did_not_subscribe(checked: Checked) -> None:
-    await checked.store.records.unsubscribe("default", [Subscription(channel=CHANNEL, event="domain.dns")])
+    await checked.store.unsubscribe("default", [Subscription(channel=CHANNEL, event="domain.dns")])
     change_dmarc(checked)
     assert await checked.look(after=7 * HOUR) == []
 

@@ -40,7 +40,7 @@ class Check:
 
     async def found(self) -> list[str]:
         await self.store.deliveries.route(routes().decide, limit=1_000)
-        return sorted(reply.email for reply in (await self.store.records.open_replies("default")).replies)
+        return sorted(reply.email for reply in (await self.store.open_replies("default")).replies)
 
     @property
     def pages(self) -> int:

@@ -105,14 +105,14 @@ class Process:
 
     async def timer(self, name: str) -> Timer | None:
         """The timer of a sequence."""
-        return (await self.store.records.pauses("default")).timers.get(name)
+        return (await self.store.pauses("default")).timers.get(name)
 
     async def plan(self, names: Sequence[str], *, seconds: float, by: str = "ben") -> None:
         """Set the timers of pauses that end in so many seconds."""
         due_at = datetime.fromtimestamp(self.clock.now, UTC) + timedelta(seconds=seconds)
         for name in names:
             payload = {"name": f"Name of {name}", "reason": "", "by": by, "channel": CHANNEL}
-            await self.store.records.set_timer("default", Timer(key=name, due_at=due_at, payload=payload))
+            await self.store.set_timer("default", Timer(key=name, due_at=due_at, payload=payload))
 
 
 @asynccontextmanager

@@ -65,7 +65,7 @@ async def test_pause_all_holds_while_a_hundred_and_twenty_timers_are_due(
     await resuming
     await ours.fire()
     assert set(remote.statuses.values()) == {"paused"}, card
-    assert (await ours.store.records.pauses("default")).timers == {}
+    assert (await ours.store.pauses("default")).timers == {}
 
 
 async def test_pause_all_does_not_claim_what_it_cannot_keep_paused(
@@ -95,7 +95,7 @@ async def test_pause_all_makes_shorter_pauses_last_as_long_and_says_so(
     timed = line.endswith("2h")
     assert card.title.startswith("2 sequences" if timed else "3 sequences")
     assert any("Name of sq_0002" in text for text in card.text)
-    (entry,) = await ours.store.records.audit("default")
+    (entry,) = await ours.store.audit("default")
     assert {"sq_0001", "sq_0002"} <= set(entry.sequences)
     clock.now += 3600
     await ours.fire()
@@ -337,6 +337,6 @@ async def test_a_guardrails_process_that_is_slower_than_its_lease_tells_nothing_
 
 async def pauses_told(process: Process, clock: ManualClock) -> list[str]:
     """The titles of the messages about a pause of the one sequence, which the audit has once."""
-    (entry,) = await process.store.records.audit("default")
+    (entry,) = await process.store.audit("default")
     assert entry.sequences == (ONE,)
     return [cards.read_note(post.note).title for post in await post_all(process.store, clock)]

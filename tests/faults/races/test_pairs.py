@@ -144,7 +144,7 @@ async def prepare(race: Race, start: str, *, undo: bool) -> State:
     if start == "active" and not undo:
         return "active", ""
     await race.ours.say(f"pause {race.name}" if start == "active" else f"pause {race.name} for 1h")
-    (entry,) = await race.ours.store.records.audit("default", 1)
+    (entry,) = await race.ours.store.audit("default", 1)
     race.undo = entry.number
     race.ours.clock.now += 130  # no earlier answer is late any more
     if start == "ends now":

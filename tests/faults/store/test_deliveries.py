@@ -60,10 +60,10 @@ async def test_who_claimed_a_reply_has_it_when_its_card_says_more(store: Store, 
     ann = Actor(name="ann", id="U1", face="slack")
     assert await store.alerts.act(first.alert_id, "claim", ann)
     await arrive(store, event("reply.interested"))
-    claims = await store.records.own_replies("U1")
+    claims = await store.own_replies("U1")
     (claimed,) = [alert for alert in claims if alert.kind == "reply.interested"]
     assert (claimed.claimed_name, claimed.waiting_since) == ("ann", None)
-    assert (await store.records.open_replies("default")).count == 0
+    assert (await store.open_replies("default")).count == 0
 
 
 @pytest.mark.parametrize("later", [1.0, 2 * HOUR])
@@ -157,7 +157,7 @@ async def test_a_delivery_that_comes_while_its_lead_is_being_found_makes_one_ale
     await append(store, body)
     for _ in range(3 if "before" in delivered else 1):
         await store.deliveries.route(routes().decide, limit=1 if "before" in delivered else 50)
-    assert sorted(reply.email for reply in (await store.records.open_replies("default")).replies) == [
+    assert sorted(reply.email for reply in (await store.open_replies("default")).replies) == [
         "ada2@acme.example",
         "straße1@acme.example",
     ]
@@ -180,5 +180,5 @@ async def test_two_processes_that_route_a_lead_and_its_delivery_make_one_alert(
         clock.now += 1
     # One at a time, so that a lead and its delivery are routed by different transactions.
     await asyncio.gather(*(store.deliveries.route(routes().decide, limit=1) for _ in range(50)))
-    emails = [reply.email for reply in (await store.records.open_replies("default")).replies]
+    emails = [reply.email for reply in (await store.open_replies("default")).replies]
     assert sorted(emails) == sorted(found)

@@ -47,7 +47,7 @@ async def test_what_the_bot_found_out_itself_is_no_delivery(store: Store, clock:
     claimed = await due(store)
     await store.domains.finish(claimed, Followed(report=broken(clock)), after=0.0, news=NEWS)
     await store.deliveries.route(routes().decide)
-    assert (await store.records.summary("acme")).last_delivery_at is None
+    assert (await store.summary("acme")).last_delivery_at is None
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ async def leave_traces(store: Store, clock: ManualClock) -> None:
     await store.outbox.plan([("default", note)])
     due = datetime.fromtimestamp(clock(), UTC) + timedelta(days=1)
     timer = Timer(key="sq_1", due_at=due, payload={"reason": f"because {ADDRESS} asked"})
-    await store.records.set_timer("default", timer)
+    await store.set_timer("default", timer)
     entry = AuditEntry(
         at=datetime.fromtimestamp(clock(), UTC),
         actor=ANN,
@@ -76,8 +76,8 @@ async def leave_traces(store: Store, clock: ManualClock) -> None:
         command=f"remove {ADDRESS}",
         result="removed",
     )
-    await store.records.record(entry)
-    await store.records.record(replace(entry, command="remove lada1@acme.example"))
+    await store.record(entry)
+    await store.record(replace(entry, command="remove lada1@acme.example"))
     data = f'{{"line": "remove {ADDRESS}"}}'
     await store.confirmations.ask(data, person="U1", workspace="default", seconds=600.0)
 
@@ -99,7 +99,7 @@ async def test_other_people_and_timers_stay(store: Store, clock: ManualClock) ->
     # An address that merely ends like the person's is somebody else's.
     for word in ("ada2@acme.example", "ada11@acme.example", "lada1@acme.example", "sq_1", REMOVED):
         assert word in left
-    assert len((await store.records.pauses("default")).timers) == 1
+    assert len((await store.pauses("default")).timers) == 1
 
 
 async def test_a_note_that_names_an_alert_of_the_person_is_erased_and_no_other(

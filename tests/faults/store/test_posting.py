@@ -88,13 +88,13 @@ async def test_a_lost_lease_changes_nothing(store: Store, clock: ManualClock) ->
     (slow,) = await claim_lookups(store, limit=5)
     # A process that wakes up writes with its old token: believed, it would have the post sent twice.
     await store.posting.settle(late, NotSent(after=0))
-    assert (await store.records.summary("default")).counts["uncertain"] == 1
+    assert (await store.summary("default")).counts["uncertain"] == 1
     clock.now += store.posting.timings.lease + 1
     (now,) = await claim_lookups(store, limit=5)
     # Two readings would have the post sent again: the first is of who lost the place.
     await store.posting.settle_lookup(slow, ABSENT)
     await store.posting.settle_lookup(now, ABSENT)
-    assert (await store.records.summary("default")).counts["uncertain"] == 1
+    assert (await store.summary("default")).counts["uncertain"] == 1
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ async def test_a_reading_that_began_before_an_attempt_proves_nothing_about_it(
     turns = await claim_turns(store, limit=5)
     assert turns[0].posts[0].id == first.id
     await store.posting.settle(turns[0], Sent(ts="1"))
-    counts = (await store.records.backlogs())["default"].counts
+    counts = (await store.backlogs())["default"].counts
     assert (counts["uncertain"], counts["unsure"]) == (1, 0)
 
 
@@ -186,12 +186,12 @@ async def test_a_post_that_cannot_be_looked_up_is_unsure_after_a_bounded_time(
     for _ in range(MOST_FAILED):
         await look(store, clock, seen)
     assert clock.now - began < 400
-    summary = await store.records.summary("default")
+    summary = await store.summary("default")
     assert [summary.counts[state] for state in ("uncertain", "unsure", "dead")] == [0, 1, 0]
     assert await claim_lookups(store, limit=5) == []
     assert await store.posting.revive() == 1
     await look(store, clock, seen)
-    assert (await store.records.summary("default")).counts["unsure"] == 1, "one more look is enough"
+    assert (await store.summary("default")).counts["unsure"] == 1, "one more look is enough"
 
 
 async def test_throttled_readings_of_a_slack_workspace_wait_together(
@@ -244,7 +244,7 @@ async def test_a_message_that_is_found_in_a_broken_channel_cures_nothing(
     await store.posting.revive()
     # That a message is found says that the channel took it then, and not that it takes others now.
     assert not await find(store, clock, "1")
-    assert (await store.records.summary("default")).counts["dead"] == 1
+    assert (await store.summary("default")).counts["dead"] == 1
     clock.now += 60
     assert (await meet(store, Sent(ts="2")))[1]
 

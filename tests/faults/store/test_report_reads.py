@@ -45,8 +45,8 @@ async def test_waits_are_counted_by_person_and_sequence(store: Store) -> None:
         "sequence": [replace(most, name="Q1"), replace(least, name="Q2")],
     }
     for by, waits in expected.items():
-        assert await store.records.claim_times("w", start, end, by=by, late=LATE) == waits
-    assert await store.records.claim_times("w", end, end, by="", late=LATE) == []
+        assert await store.claim_times("w", start, end, by=by, late=LATE) == waits
+    assert await store.claim_times("w", end, end, by="", late=LATE) == []
 
 
 async def test_a_long_report_holds_up_no_other_reading(store: Store) -> None:

@@ -115,7 +115,7 @@ async def test_bodies_are_pruned_before_hashes_and_unsent_alerts_keep_both(
     clock.now += 1_000
     await store.retention.prune(bodies_after=50, hashes_after=900)
     assert await store.alerts.find(kept.id) is None
-    assert len((await store.records.open_replies("default")).replies) == 1
+    assert len((await store.open_replies("default")).replies) == 1
 
 
 ENDS_AT = datetime(2026, 11, 24, 16, 0, tzinfo=UTC)
@@ -126,7 +126,7 @@ async def test_the_next_migration_is_applied_and_recorded(
 ) -> None:
     async with open_store(empty, clock=clock) as store:
         timer = Timer(key="sq_1", due_at=ENDS_AT, payload={"name": "Q3 CTOs"})
-        await store.records.set_timer("default", timer)
+        await store.set_timer("default", timer)
         state = await store.database.read(lambda tx: migrate.read_state(tx.connection))
         assert (state.revision, bool(state.made_by), state.problem) == (migrate.HEAD, True, "")
     scripts = shutil.copytree(migrate.SCRIPTS, tmp_path / "migrations")
@@ -141,7 +141,7 @@ async def test_the_next_migration_is_applied_and_recorded(
         assert await store.database.read(lambda tx: sa.inspect(tx.connection).has_table("next_release"))
         state = await store.database.read(lambda tx: migrate.read_state(tx.connection))
         assert (state.revision, state.made_by) == ("9990", VERSION)
-        assert (await store.records.pauses("default")).timers == {"sq_1": timer}
+        assert (await store.pauses("default")).timers == {"sq_1": timer}
 
 
 @pytest.mark.parametrize("revision", ["9999", "0042b", "a1b2c3"])
@@ -202,7 +202,7 @@ async def test_a_digest_comes_once_on_the_days_when_the_clocks_change(
     store: Store, clock: ManualClock, day: datetime
 ) -> None:
     clock.now = day.timestamp() - 2 * HOUR
-    await store.records.set_digest("default", "C1", "02:30 Europe/Berlin")
+    await store.set_digest("default", "C1", "02:30 Europe/Berlin")
     given = 0
     for _ in range(12):  # until noon in Berlin, on that day alone
         clock.now += HOUR
@@ -227,7 +227,7 @@ async def test_an_act_changes_a_reply_exactly_where_the_table_allows_it(
     store: Store, clock: ManualClock, state: State
 ) -> None:
     await arrive(store, *(interested(number) for number in range(len(VERBS))))
-    replies = (await store.records.open_replies("default")).replies
+    replies = (await store.open_replies("default")).replies
     for verb, reply in zip(VERBS, replies, strict=True):
         for step in INTO[state]:
             await store.alerts.act(reply.id, step, ANN, until=clock.now + 60.0)

@@ -45,6 +45,6 @@ async def test_a_lock_is_renewed_for_as_long_as_its_request_takes(
         for _ in range(2):
             await renewed.acquire()
         harness.now += timedelta(seconds=0.8 * LOCK_SECONDS)
-        assert await harness.store.records.changes.begin("default", "sq_1", status="active") is None
+        assert await harness.store.changes.begin("default", "sq_1", status="active") is None
     answered.set()
     assert not (await pause).refused

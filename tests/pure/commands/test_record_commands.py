@@ -23,7 +23,7 @@ def cells(card: Card, title: str) -> list[object]:
 
 
 async def subscriptions(harness: CommandHarness, channel: str = "C1") -> list[Subscription]:
-    return [*await harness.store.records.subscriptions("default", channel)]
+    return [*await harness.store.subscriptions("default", channel)]
 
 
 async def test_every_line_that_undoes_does(harness: CommandHarness) -> None:
@@ -100,7 +100,7 @@ async def test_audit_is_in_the_order_of_time_and_refusals_hide_no_change(harness
         entry(5, "ann", "pause sq_2"),  # its result came late
         *[entry(25, "ann", "pause all", "refused")] * 30,  # which hide no change
     ):
-        await harness.store.records.record(one)
+        await harness.store.record(one)
     await harness.say("pause nonsense")
     card = await harness.say("audit")
     assert card.table is not None

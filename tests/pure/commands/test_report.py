@@ -23,7 +23,7 @@ async def test_the_summary_tells_counts_touches_health_and_incidents(harness: Co
         at=NOW - ago, actor=harness.actor, workspace="default", command="pause sq_1", result="Spring paused",
         effect="paused", sequences=("sq_3",),
     )  # fmt: skip
-    await harness.store.records.record(paused)
+    await harness.store.record(paused)
     card = await harness.say("report last week")
     by_label = facts(card)
     assert card.title == "Report, 2 to 8 March"
