@@ -23,7 +23,7 @@ from typing import Any, Self, TypedDict, TypeVar, Unpack
 from urllib.parse import quote
 
 from . import decode, words
-from .errors import InvalidRequest, NotFound, OutreachError, RateLimited, Uncertain, Unreachable
+from .errors import InvalidRequest, NoResponse, NotFound, OutreachError, RateLimited, Uncertain, Unreachable
 from .messages import Request, check_api_key, check_base_url, decipher, read_date
 from .models import AddResult, Inbox, Lead, Page, Sequence, StatsRow, Subscription
 from .pace import BudgetState, LocalBudget, Priority
@@ -272,33 +272,32 @@ class OutreachClient:
         The answer is read with what `[fields.SECTION]` says of its shape.
         """
         read: Callable[[Any], T] = partial(decoded, fields=self._fields.get(section, {}), **about)
-        started, attempt, uncertain = time.monotonic(), 0, False
+        started, attempt, uncertain, made = time.monotonic(), 0, False, attempts()
+        total = min(self._total, made.patience)
         while True:
             attempt += 1
             try:
-                value = await self._attempt(request, read, priority, deadline=started + self._total)
+                return await self._attempt(request, read, priority, deadline=started + total)
             except OutreachError as error:
                 # Here for all of them: whoever notices a failure below knows nothing of endpoints.
                 error.endpoint = request.endpoint
                 if uncertain and isinstance(error, NotFound) and request.method == "DELETE":
                     return read(None)  # the attempt whose outcome was unknown has removed it
-                made = attempts()
                 made.failures.append(error)
                 if isinstance(error, Uncertain):
                     uncertain = made.is_uncertain = True
                 is_impatient = priority is INTERACTIVE and isinstance(error, Unreachable)
-                total = min(self._total, PATIENCE_SECONDS) if is_impatient else self._total
+                end = started + (min(total, PATIENCE_SECONDS) if is_impatient else total)
                 is_repeatable = error.did_nothing or (error.may_pass and request.is_safe_to_repeat)
                 delay = retry_delay(error, attempt=attempt, jitter=self._jitter())
-                is_late = delay >= started + total - time.monotonic()
+                is_late = delay >= end - time.monotonic()
                 if not is_repeatable or is_late or attempt > self._retries:
                     final = final_error(error, uncertain=uncertain)
+                    if isinstance(final, NoResponse):
+                        made.silent = request.endpoint
                     if final.argument and self._explain is not None:
                         final.own_hint = self._explain(final.argument)
                     raise final from error.__cause__
-            else:
-                attempts().answered += 1
-                return value
             self.counts.retried += 1
             await asyncio.sleep(delay)
 
@@ -311,15 +310,10 @@ class OutreachClient:
             else:  # others have gone in the meantime, and only its own turn is safe
                 await self._pacer.reserve(priority=priority, deadline=deadline)
 
-        waiting = attempts().waiting
-        waiting.append(request.endpoint)
-        try:
-            await self._pacer.reserve(priority=priority, deadline=deadline)
-            self.counts.requests += 1
-            began = time.monotonic()
-            reply = await self._http.exchange(request, deadline=deadline, timeout=self._timeout, late=late)
-        finally:
-            waiting.remove(request.endpoint)
+        await self._pacer.reserve(priority=priority, deadline=deadline)
+        self.counts.requests += 1
+        began = time.monotonic()
+        reply = await self._http.exchange(request, deadline=deadline, timeout=self._timeout, late=late)
         took = time.monotonic() - began
         LOG.debug("%s: %d, %d bytes in %.3f s", request.endpoint, reply.status, len(reply.body), took)
         self.service_time = read_date(reply.headers.get("date", "")) or self.service_time

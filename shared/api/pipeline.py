@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from math import inf
 from typing import TypeVar
 
 from .errors import OutreachError, RateLimited, Uncertain
@@ -32,13 +33,13 @@ async def decode_in_thread(decode: Callable[[], T], *, is_large: bool) -> T:
 
 @dataclass(slots=True)
 class Attempts:
-    """The failures of attempts, also of those that are being repeated; and what waits for an answer."""
+    """The failures of attempts, also of those that are being repeated; and how long each call may take."""
 
+    patience: float = inf
+    """Seconds that a call with its waiting and its repetitions may take, where that is less than the client's total."""
     failures: list[OutreachError] = field(default_factory=list)
-    waiting: list[str] = field(default_factory=list)
-    """The endpoints."""
-    answered: int = 0
-    """The number of attempts that the service has answered."""
+    silent: str = ""
+    """The endpoint of a call that the service didn't answer in that time."""
     is_uncertain: bool = False
     """The service may carry out one of them, also where a later one failed for sure, or was answered."""
 
@@ -47,9 +48,9 @@ _attempts: ContextVar[Attempts] = ContextVar("failed_attempts")
 
 
 @contextlib.contextmanager
-def failed_attempts() -> Iterator[Attempts]:
+def failed_attempts(*, patience: float = inf) -> Iterator[Attempts]:
     """The attempts within the block."""
-    made = Attempts()
+    made = Attempts(patience)
     token = _attempts.set(made)
     try:
         yield made

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from shared.api.client import OutreachClient
-from shared.api.errors import OutreachError, RateLimited, Unreachable
+from shared.api.errors import NoResponse, OutreachError, Unreachable
 from shared.api.pipeline import failed_attempts
 from shared.commands import Invocation, misused
 from shared.commands.base import (
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
     import httpx
 
 
-SILENCE_SECONDS = 3.5
-"""A person has an answer within ten seconds, also from a shell that starts on a busy machine: two looks take seven."""
+PATIENCE_SECONDS = 7.0
+"""A person has an answer within ten seconds, also from a shell that starts on a busy machine."""
 
 
 def setting_hint(argument: str) -> str:
@@ -108,7 +107,7 @@ async def run(asked: Invocation, context: CommandContext) -> Result | Question:
     doing = command.run(context)
     # What changes something without asking is never cut off: it may have been carried out.
     if command.asks or not asked.changes:
-        doing = _answered_in_time(doing, context)
+        doing = _answered_in_time(doing)
     try:
         done = await _recorded(doing, line, context, changes=asked.changes)
     except ArgumentError as error:  # of what only the context tells, such as the channel
@@ -125,32 +124,14 @@ async def carry_out(act: Act, context: CommandContext, *, line: str = "") -> Res
     return done
 
 
-async def _answered_in_time(doing: Awaitable[Done], context: CommandContext) -> Done:
-    """Wait for something that only reads, until the service has answered nothing for some seconds.
-
-    Raises the true cause: the last failure of a request, that an earlier 429 has stopped the key, or that there was no
-    answer at all.
-    """
-    with failed_attempts() as made:
-        task = asyncio.ensure_future(doing)
-        try:
-            answered = -1
-            while not (await asyncio.wait({task}, timeout=SILENCE_SECONDS))[0]:
-                if made.answered == answered and made.failures:
-                    raise made.failures[-1]
-                # What waits for no request, such as a long backtest, isn't late for want of an answer.
-                if made.answered == answered and made.waiting:
-                    endpoint = made.waiting[0]  # of several requests, the others may be fine
-                    stop = (context.client.budget.resumes_at or 0.0) - context.now().timestamp()
-                    if stop > 0:
-                        raise RateLimited(endpoint=endpoint, retry_after=stop)
-                    raise Unreachable(endpoint=endpoint, cause=f"{endpoint} doesn't answer.")
-                if made.answered:
-                    made.failures.clear()  # what answers goes on: these were repeated
-                answered = made.answered
-            return task.result()
-        finally:
-            task.cancel()
+async def _answered_in_time(doing: Awaitable[Done]) -> Done:
+    """Wait for something that only reads, for each of its requests so long; one without an answer is told as the cause."""
+    with failed_attempts(patience=PATIENCE_SECONDS) as made:
+        with suppress(NoResponse):
+            done = await doing
+        if made.silent:
+            raise Unreachable(endpoint=made.silent, cause=f"{made.silent} doesn't answer.")
+        return done
 
 
 async def _recorded(doing: Awaitable[Done], line: str, context: CommandContext, *, changes: bool) -> Done:
