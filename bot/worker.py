@@ -26,7 +26,6 @@ from shared.api.pace import boot_time
 from shared.frozen import frozen
 from shared.records import RecordsUnavailable
 from shared.store import Store
-from shared.store.facts import Pace
 from shared.store.jobs import Again, End, Job
 from shared.store.jobs import Kind as JobKind
 
@@ -72,7 +71,6 @@ class Kind:
     lease: float = LEASE_SECONDS
     farthest: float = math.inf
     """Seconds that a job is put off at most; what is due later was put off before the clock was set back."""
-    pace: Pace | None = None
     renewed: bool = False
     """Its lease is renewed while it runs: it may take longer, and whoever dies still delays it no longer."""
 
@@ -158,7 +156,6 @@ class Worker:
             lease=kind.lease,
             limit=free * kind.batch,
             workspaces=self._workspaces,
-            pace=kind.pace,
         )
         groups: defaultdict[Hashable, list[Job]] = defaultdict(list)
         for job in claimed:

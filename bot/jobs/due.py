@@ -31,7 +31,6 @@ from shared.frozen import frozen
 from shared.records import Actor, AuditEntry, RecordsUnavailable
 from shared.settings.sections import AlertPolicy
 from shared.store.alerts import ASKED, BACK, Candidates, Due, ReminderTimes, ReminderWords
-from shared.store.facts import UPDATES
 from shared.store.jobs import Again, Done, End, Job
 from shared.store.messages import FARTHEST_LOOKUP, INCIDENT, LONGEST_SECONDS, LONGEST_TRIAL, PlannedPost
 from shared.store.post_kinds import NOTE, TURN, UNACKNOWLEDGED, UNFINISHED
@@ -69,7 +68,7 @@ def kinds(core: Core, guard: Guardrails) -> list[Kind]:
         # Each beside the others: no alert waits for an update or a look-up.
         Kind(name="post", one=outbox.post, parallel=MAX_CHANNELS, farthest=LONGEST_TRIAL, lease=lease),
         Kind(name="lookup", one=outbox.look_up, farthest=FARTHEST_LOOKUP, lease=lease),
-        Kind(name="paint", one=outbox.paint, farthest=LONGEST_SECONDS, pace=UPDATES),
+        Kind(name="paint", one=outbox.paint, farthest=LONGEST_SECONDS),
     ]
 
 

@@ -13,7 +13,6 @@ import json
 import math
 import secrets
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -118,7 +117,8 @@ def _fact(row: sa.Row[Any]) -> Fact:
 
 # -- Slack's rate limits, and its events that were already handled
 
-# A limit is a fact: a GCRA schedule (`tat`), and a time until which Slack asked to wait. Slack counts calls per method,
+# A limit is a fact: the schedule of GCRA (`tat`, the theoretical arrival time of the next call), and `closed_until`, until
+# which Slack asked to wait. Slack counts calls per method,
 # and asks for patience with `Retry-After` (https://docs.slack.dev/apis/web-api/rate-limits): the key is the method. What
 # belongs to one channel has the channel in its key.
 
@@ -128,60 +128,49 @@ UPDATE = "chat.update"
 HISTORY, REPLIES = "conversations.history", "conversations.replies"
 FARTHEST_SECONDS = 3600.0
 """A time further ahead was written before the clock was set back: it counts as past."""
-LIMIT_TIMES = ("tat", "closed_until")
+UPDATE_SECONDS = 60 / 45
+"""Seconds between updates of messages in the long run, over all bots.
+
+Tier 3 promises 50 calls a minute, with sporadic bursts (https://docs.slack.dev/reference/methods/chat.update).
+"""
+UPDATES_AT_ONCE, BACKGROUND_UPDATES = 40, 20
+"""Updates in a burst: for what a person waits for, and the share of it for all others."""
 
 
-@frozen
-class Limit:
-    """The limit of a method of Slack, for all bots that share the database; by default there is none."""
-
-    tat: float = 0.0
-    """Theoretical arrival time of GCRA: when the next call would be on schedule."""
-    closed_until: float = 0.0
-    """Slack asked to wait until then."""
+def _limit_of(tx: Transaction, method: str) -> Mapping[str, float]:
+    """The times of a method's limit, locked until the end of the transaction."""
+    fact, farthest = find(tx, "limit", method, locked=True), tx.now + FARTHEST_SECONDS
+    times = fact.value if fact else NOTHING
+    return {name: at for name, at in times.items() if at <= farthest}
 
 
-def limit_of(tx: Transaction, key: str) -> Limit:
-    """The limit, locked until the end of the transaction."""
-    fact = find(tx, "limit", key, locked=True)
-    kept, farthest = fact.value if fact else {}, tx.now + FARTHEST_SECONDS
-    return Limit(**{name: kept[name] for name in LIMIT_TIMES if kept.get(name, math.inf) <= farthest})
+def closed_until(tx: Transaction, method: str) -> float:
+    """Slack asked to wait with a method until then; 0 where it has not."""
+    return _limit_of(tx, method).get("closed_until", 0.0)
 
 
-@frozen
-class Pace:
-    """The pace of a method of Slack, over all bots: `period` seconds between calls in the long run."""
-
-    method: str
-    period: float
-    burst: int
-    """Calls at once for what a person waits for."""
-    background: int
-    """The share of the burst for all other calls."""
-
-    def free(self, tx: Transaction) -> tuple[int, int]:
-        """The numbers of calls that may begin now: for what a person waits for, and for the rest."""
-        limit = limit_of(tx, self.method)
-        if limit.closed_until > tx.now:
-            return 0, 0
-        taken = max(0.0, limit.tat - tx.now) / self.period - 1e-6
-        return max(0, math.floor(self.burst - taken)), max(0, math.floor(self.background - taken))
-
-    def take(self, tx: Transaction, count: int) -> None:
-        """Note so many calls."""
-        limit = limit_of(tx, self.method)
-        tat = max(limit.tat, tx.now) + count * self.period
-        put(tx, "limit", self.method, asdict(replace(limit, tat=tat)))
-
-
-UPDATES = Pace(method=UPDATE, period=60 / 45, burst=40, background=20)
-"""Tier 3 promises 50 calls a minute, with sporadic bursts (https://docs.slack.dev/reference/methods/chat.update)."""
-
-
-def close(tx: Transaction, key: str, seconds: float) -> None:
+def close(tx: Transaction, method: str, seconds: float) -> None:
     """Slack asked to wait with a method, whatever the channel."""
-    limit = limit_of(tx, key)
-    put(tx, "limit", key, asdict(replace(limit, closed_until=max(limit.closed_until, tx.now + seconds))))
+    limit = _limit_of(tx, method)
+    until = max(limit.get("closed_until", 0.0), tx.now + seconds)
+    put(tx, "limit", method, {**limit, "closed_until": until})
+
+
+def free_updates(tx: Transaction) -> tuple[int, int]:
+    """The numbers of updates that may begin now: for what a person waits for, and for the rest."""
+    limit = _limit_of(tx, UPDATE)
+    if limit.get("closed_until", 0.0) > tx.now:
+        return 0, 0
+    ahead = max(0.0, limit.get("tat", 0.0) - tx.now)
+    taken = math.ceil(ahead / UPDATE_SECONDS - 1e-6)
+    return max(0, UPDATES_AT_ONCE - taken), max(0, BACKGROUND_UPDATES - taken)
+
+
+def take_updates(tx: Transaction, count: int) -> None:
+    """Note so many updates."""
+    limit = _limit_of(tx, UPDATE)
+    tat = max(limit.get("tat", 0.0), tx.now) + count * UPDATE_SECONDS
+    put(tx, "limit", UPDATE, {**limit, "tat": tat})
 
 
 class SlackEvents(Repository):

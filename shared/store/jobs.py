@@ -21,7 +21,6 @@ from shared.frozen import frozen
 from shared.store import facts
 from shared.store.db.engine import Repository, Transaction, probes, writes
 from shared.store.db.schema import NOW, jobs
-from shared.store.facts import Pace
 
 Kind = Literal[
     "act", "digest", "domain", "evaluate", "late", "lookup", "paint", "post", "release", "remind", "resume"
@@ -152,7 +151,6 @@ class Jobs(Repository):
         lease: float,
         limit: int,
         workspaces: Collection[str],
-        pace: Pace | None = None,
     ) -> Sequence[Job]:
         """Lease what is due of a kind in these workspaces, first what a person waits for.
 
@@ -160,7 +158,9 @@ class Jobs(Repository):
         """
         same = {"of_kind": kind, "now": tx.now, "seconds": lease}
         claimed: list[Job] = []
-        free = pace.free(tx) if pace else (limit, limit)
+        # Slack bounds how often messages are updated, over all bots.
+        is_paced = kind == "paint"
+        free = facts.free_updates(tx) if is_paced else (limit, limit)
         for rank, may_begin in zip((ASKED_FOR, ORDINARY), free, strict=True):
             most = min(limit, may_begin) - len(claimed)
             if most > 0:
@@ -168,8 +168,8 @@ class Jobs(Repository):
                 values = {**same, **_lower(workspaces), "of_rank": rank, "limit": most, "new_token": token}
                 rows = tx.execute(_claim(is_postgresql=tx.is_postgresql), values).all()
                 claimed += [_read(row) for row in sorted(rows, key=lambda row: int(row.id))]
-        if pace and claimed:
-            pace.take(tx, len(claimed))
+        if is_paced and claimed:
+            facts.take_updates(tx, len(claimed))
         return claimed
 
     @probes

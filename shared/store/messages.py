@@ -761,7 +761,7 @@ class Posting(Repository):
             return None
         near = _TRIED_AT.between(around - SAME_TIME_SECONDS, around + SAME_TIME_SECONDS)
         group = read_posts(tx, drawable().where(mine, near).order_by(_c.id).limit(SOUGHT_AT_ONCE))
-        closed = facts.limit_of(tx, _method(thread_ts)).closed_until - tx.now
+        closed = facts.closed_until(tx, _method(thread_ts)) - tx.now
         if closed > 0:
             wait = min(closed, FARTHEST_LOOKUP)
             jobs.again(tx, job, after=wait, changed_after=wait)

@@ -14,7 +14,6 @@ from bot.worker import Kind, Worker
 from shared.settings import Settings, load
 from shared.store import Store
 from shared.store.domains import DueDomain
-from shared.store.facts import UPDATES
 from shared.store.jobs import Job
 from shared.store.jobs import Kind as JobKind
 from shared.store.messages import FARTHEST_LOOKUP, LONGEST_TRIAL, ChannelLease, Lookup, Post
@@ -58,7 +57,7 @@ async def due_domain(store: Store) -> DueDomain | None:
 
 async def claim_paints(store: Store, *, limit: int = 10) -> list[Job]:
     """The jobs of the messages that are to be updated now, as far as Slack takes updates."""
-    return [*await store.jobs.claim("paint", lease=10.0, limit=limit, workspaces=(), pace=UPDATES)]
+    return [*await store.jobs.claim("paint", lease=10.0, limit=limit, workspaces=())]
 
 
 async def claim_repaints(store: Store, *, limit: int = 10) -> list[tuple[Post, ...]]:

@@ -69,7 +69,7 @@ async def _fill(store: Store, count: int) -> None:
         numbers = range(first, first + PORTION)
         due = [
             {
-                "kind": "paint",
+                "kind": "late",
                 "workspace": "",
                 "key": f"C1/{n}",
                 "due_at": now - 1e5 + n if n % 2 else now + 1e5,
@@ -106,7 +106,7 @@ async def _seconds(act: Callable[[Store], Awaitable[float]], *stores: Store) -> 
 
 async def _claim(store: Store) -> float:
     began = time.perf_counter()
-    claimed = await store.jobs.claim("paint", lease=10.0, limit=16, workspaces=["w"])
+    claimed = await store.jobs.claim("late", lease=10.0, limit=16, workspaces=["w"])
     spent = time.perf_counter() - began
     # Put back, so that each claim finds as many.
     await store.jobs.end({job: Again(after=0.0) for job in claimed})
@@ -115,13 +115,13 @@ async def _claim(store: Store) -> float:
 
 async def _put(store: Store) -> float:
     began = time.perf_counter()
-    await store.database.write(lambda tx: put(tx, "paint", "C1/5001", at=tx.now, how="sooner"))
+    await store.database.write(lambda tx: put(tx, "late", "C1/5001", at=tx.now, how="sooner"))
     return time.perf_counter() - began
 
 
 async def _waits(store: Store) -> float:
     began = time.perf_counter()
-    await store.jobs.waits(["paint", "post", "resume"], ["w"])
+    await store.jobs.waits(["late", "post", "resume"], ["w"])
     return time.perf_counter() - began
 
 

@@ -403,8 +403,8 @@ async def test_updates_stay_within_slacks_limits(store: Store, clock: ManualCloc
     await post_cards(store, clock, 50)
     for _ in range(2):
         await make_stale(store)
-        # Half of the burst is left for the cards that people click (UPDATES.background).
-        assert len(await repaint_for(store, clock, 30)) <= 20 + 30 / facts.UPDATES.period + 1
+        # Half of the burst is left for the cards that people click (BACKGROUND_UPDATES).
+        assert len(await repaint_for(store, clock, 30)) <= 20 + 30 / facts.UPDATE_SECONDS + 1
 
 
 async def test_repaints_that_fail_are_tried_less_and_less(store: Store, clock: ManualClock) -> None:
