@@ -98,8 +98,17 @@ class AuditEntry:
             return before.later
         if self.undone_by:
             return Now(status=before.status, ends_at=before.ends_at, by=self.undone_by)
-        status: SequenceStatus = "paused" if self.effect == "paused" else "active"
-        return Now(status=status, ends_at=before.new_end, by=self.actor.shown)
+        return self.state_after(sequence)
+
+    def state_after(self, sequence: str) -> Now:
+        """The state that this change gave a sequence."""
+        is_paused, before = self.effect == "paused", self.undoable.get(sequence)
+        is_timer = self.actor.face == "bot" and not is_paused
+        return Now(
+            status="paused" if is_paused else "active",
+            ends_at=before.new_end if before else None,
+            by="" if is_timer else self.actor.shown,
+        )
 
 
 # -- replies, domains and pauses

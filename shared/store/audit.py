@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -19,7 +20,7 @@ import sqlalchemy as sa
 
 from shared.domain.wall_clock import DAY
 from shared.frozen import frozen
-from shared.records import Actor, AuditEntry, Now
+from shared.records import Actor, AuditEntry
 from shared.store import messages
 from shared.store.db.engine import Repository, Transaction, method, reads, writes
 from shared.store.db.schema import audit, literal, posts, questions
@@ -52,8 +53,6 @@ _COUNTS = (_c.undone_by == "") & (_c.undoes == 0)
 def add_entry(tx: Transaction, entry: AuditEntry) -> int:
     """Write an entry down, and what follows from it for the Undos of others; returns its number."""
     number = int(tx.execute(sa.insert(audit).values(row_of(entry)).returning(_c.id)).scalar_one())
-    if entry.undoes:
-        _step_back(tx, entry)
     if entry.sequences:
         _overtake(tx, entry, number)
     return number
@@ -100,9 +99,24 @@ class AuditLog(Repository):
 
     @reads
     def change_with_number(self, tx: Transaction, number: int) -> AuditEntry | None:
-        """An entry of the audit, in whatever workspace."""
+        """An entry of the audit, in whatever workspace, with the revisions that its Undo may find.
+
+        A later change and its Undo are two more changes of a sequence, which leave it as this entry did. Where the revision
+        is another one, someone else's change is in between.
+        """
         row = tx.find(audit, id=number)
-        return None if row is None else entry_of(row)
+        if row is None:
+            return None
+        entry = entry_of(row)
+        later = (_c.workspace == entry.workspace) & _IS_NO_READ & (_c.id > number)
+        which = later & _CHANGES & (_c.undoes > number)
+        undos = tx.scalars(sa.select(_c.sequences).where(which))
+        taken_back = Counter(name for names in undos for name in json.loads(names))
+        undoable = {
+            name: replace(before, revision=before.revision and before.revision + 2 * taken_back[name])
+            for name, before in entry.undoable.items()
+        }
+        return replace(entry, undoable=undoable)
 
     @writes
     def take_undo(self, tx: Transaction, number: int, by: str) -> bool:
@@ -134,29 +148,6 @@ def _kept_true(tx: Transaction) -> sa.ColumnElement[bool]:
     return (_COUNTS & (_c.overtaken_by == "")) | recent
 
 
-def _step_back(tx: Transaction, entry: AuditEntry) -> None:
-    """Have the change before an undone one be the next that can be undone: its sequence is as that left it.
-
-    The Undo was one more change of the sequence, so that the change before, one below the undone one, is now one above
-    it. All earlier ones move up by as much: what follows without a gap can be undone in its turn, and where there is a
-    gap, another person's change is in it.
-    """
-    undone = tx.find(audit, id=entry.undoes)
-    if undone is None:
-        return
-    before = {name: kept.revision for name, kept in read_undoable(undone.undoable).items() if kept.revision}
-    earlier = _COUNTS & (_c.at > tx.now - UNDO_SECONDS) & (_c.id < undone.id)
-    for row in _followed(tx, entry.workspace, earlier):
-        kept = read_undoable(row.undoable)
-        fresh = {
-            name: replace(kept[name], revision=revision + 2)
-            for name in entry.sequences
-            if name in kept and name in before and (revision := kept[name].revision) is not None
-        }
-        if fresh:
-            tx.update(audit, _c.id == row.id, undoable=write_undoable({**kept, **fresh}))
-
-
 def _overtake(tx: Transaction, entry: AuditEntry, number: int) -> None:
     """Have earlier changes of the same sequences know how these are now; their messages say it.
 
@@ -172,7 +163,8 @@ def _overtake(tx: Transaction, entry: AuditEntry, number: int) -> None:
     for row in rows:
         kept = read_undoable(row.undoable)
         later = {name: last[name] for name in kept if name in last and last[name].id > row.id}
-        fresh = {name: replace(before, later=_now(later.get(name), name)) for name, before in kept.items()}
+        states = {name: entry_of(change).state_after(name) for name, change in later.items()}
+        fresh = {name: replace(before, later=states.get(name)) for name, before in kept.items()}
         is_over = len(later) == len(kept)
         by = max(later.values(), key=lambda change: change.id).actor_name if is_over else ""
         said = [before.later.status if before.later else "" for before in kept.values()]
@@ -186,20 +178,6 @@ def _overtake(tx: Transaction, entry: AuditEntry, number: int) -> None:
             # isn't what it undid.
             is_news = row.id == entry.undoes or not (row.overtaken_by or row.undone_by or entry.undoes)
             _repaint(tx, row.id, history=number if is_news else 0)
-
-
-def _now(row: sa.Row[Any] | None, sequence: str) -> Now | None:
-    """The state that this change gave a sequence."""
-    if row is None:
-        return None
-    entry = entry_of(row)
-    is_paused, before = entry.effect == "paused", entry.undoable.get(sequence)
-    is_timer = entry.actor.face == "bot" and not is_paused
-    return Now(
-        status="paused" if is_paused else "active",
-        ends_at=before.new_end if before else None,
-        by="" if is_timer else entry.actor.shown,
-    )
 
 
 def is_told(tx: Transaction, entry: AuditEntry) -> bool:
