@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
 
-from shared.commands import COMMANDS, invocation
+from shared.commands import COMMANDS, Invocation, invocation
 from shared.commands.base import Act, Arguments
 from shared.commands.undo import UndoChange
 from shared.domain.card import Action, Button, Card, Column, Fact, Row, Table, Tone, Typed
@@ -75,18 +75,6 @@ class Confirm:
 
 
 @frozen
-class Perform:
-    """Carries out an act in a workspace, where there are several."""
-
-    act: Act
-    workspace: str | None = None
-
-    @property
-    def line(self) -> str:
-        return self.act.line
-
-
-@frozen
 class Cancel:
     """Leaves a question unanswered."""
 
@@ -138,12 +126,12 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 def write_value(action: Action, *, workspace: str = "") -> str:
     """The value of a button."""
-    if isinstance(action, Perform):
-        return write_value(action.act, workspace=action.workspace or workspace)
     if isinstance(action, Typed):
         return action.line
     kind = type(action)
-    name = action.verb if isinstance(action, Arguments) else _NAMES.get(kind, kind.__name__)
+    name = _NAMES.get(kind, kind.__name__)
+    if isinstance(action, Arguments) and not isinstance(action, Act):
+        name = action.verb
     data = _adapter(kind).dump_python(action, mode="json", exclude_defaults=True)
     named = [workspace] if workspace else []
     return json.dumps([name, data, *named], ensure_ascii=False, separators=(",", ":"))
@@ -162,8 +150,6 @@ def read_value(value: str) -> Action:
     except (ValueError, KeyError, TypeError, AttributeError):  # of a newer version
         return Typed(value)
     named = workspace[0] if workspace else None
-    if isinstance(action, Act):
-        return Perform(act=action, workspace=named)
     return invocation(action, workspace=named) if isinstance(action, Arguments) else action
 
 
@@ -174,7 +160,7 @@ def line_of(value: str) -> str:
 
 def change_of(action: Action | None) -> int:
     """The entry of the audit that an Undo takes back; 0 if it is another action."""
-    act = action.act if isinstance(action, Perform) else action
+    act = action.arguments if isinstance(action, Invocation) else action
     return act.change if isinstance(act, UndoChange) else 0
 
 

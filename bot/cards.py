@@ -30,7 +30,6 @@ from bot.blockkit import (
     MENU,
     Message,
     OnAlert,
-    Perform,
     is_user,
     read_value,
     write_value,
@@ -714,8 +713,6 @@ def _read_action(stored: dict[str, Any] | None) -> Action | None:
     if stored is None:
         return None
     action = read_value(stored["line"])
-    if isinstance(action, Perform):
-        return action.act
     return action.arguments if isinstance(action, Invocation) else action
 
 

@@ -26,7 +26,6 @@ from bot.blockkit import (
     Confirm,
     OnAlert,
     OpenForm,
-    Perform,
     ShowSample,
     is_user,
     read_value,
@@ -51,12 +50,12 @@ from shared import commands
 from shared.api.errors import OutreachError
 from shared.api.events import Event, EventLead
 from shared.commands import COMMANDS, Invocation, UsageError, invocation, times
-from shared.commands.base import ALIASES, NOTHING_CHANGED, CommandContext, Question, Result, nearest_of
+from shared.commands.base import ALIASES, NOTHING_CHANGED, Act, CommandContext, Question, Result, nearest_of
 from shared.commands.errors import error_card, failed_card
 from shared.commands.help import Doctor, Help, first_help
 from shared.commands.leads import Lead, Remove
 from shared.commands.replies import PAGE, Replies, find_replies
-from shared.commands.run import carry_out, run
+from shared.commands.run import run
 from shared.domain.alert import Alert
 from shared.domain.card import Action, Button, Card, Fact, Tone, Typed, warning
 from shared.domain.event_kinds import kind_of
@@ -662,7 +661,7 @@ class CommandDispatcher:
         person = await self._directory.find(asker.user, seconds=PERSON_SECONDS)
         return self._alert_actions.caller(person, asker.channel)
 
-    async def _act(self, asked: Action, caller: Caller) -> Answer:  # noqa: PLR0911 # a kind of action each
+    async def _act(self, asked: Action, caller: Caller) -> Answer:
         match asked:
             case Invocation():
                 return await self._command(asked, caller)
@@ -670,11 +669,6 @@ class CommandDispatcher:
                 return await self._on_alert(asked, caller)
             case Confirm():
                 return await self._confirm(asked, caller)
-            case Perform(act=act):
-                if not caller.may(act.verb):
-                    return await caller.refuse(act.verb, act.line, asked.workspace)
-                context = caller.context(asked.workspace)
-                return await self._changed(await carry_out(act, context), context)
             case Cancel():
                 return Answer(_CANCELLED, settles=True)
             case ShowSample():
@@ -766,7 +760,7 @@ class CommandDispatcher:
         try:
             done = await run(asked, context)
         except OutreachError as error:
-            return Answer(failure(error, asked))
+            return Answer(failure(error, None if isinstance(asked.arguments, Act) else asked))
         if isinstance(done, Question):
             return await self._ask(done, caller, context)
         match asked.arguments:
@@ -817,16 +811,15 @@ class CommandDispatcher:
             return Answer(_NOT_CONFIRMED[question.verdict], settles=is_over)
         data = json.loads(question.data)
         action = read_value(data["acts"][asked.choice]) if "acts" in data else None
-        if not isinstance(action, Perform):  # it was asked by another version
+        if not isinstance(action, Invocation):  # it was asked by another version
             return Answer(_NOT_CONFIRMED[Verdict.UNKNOWN], settles=True)
-        act, line = action.act, data["line"]
-        if not caller.may(act.verb):
-            return await caller.refuse(act.verb, line, question.workspace)
+        line, verb = data["line"], action.arguments.verb
+        if not caller.may(verb):
+            return await caller.refuse(verb, line, question.workspace)
         # Taken before it is carried out: of two taps at once, one carries it out.
         if not await kept.take(asked.nonce):
             return Answer(_NOT_CONFIRMED[Verdict.GIVEN], settles=True)
-        context = caller.context(question.workspace)
-        done = await self._changed(await carry_out(act, context, line=line), context)
+        done = await self._command(replace(action, workspace=question.workspace, line=line), caller)
         return replace(done, settles=True)
 
 

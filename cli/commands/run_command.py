@@ -20,7 +20,6 @@ from shared.commands.base import UNCHECKED, Arguments, CommandContext, InChannel
 from shared.commands.errors import failed_card
 from shared.commands.leads import Lead, Remove
 from shared.commands.pause import OnSequences
-from shared.commands.run import carry_out
 from shared.commands.run import run as run_command
 from shared.domain.card import Card, warning
 from shared.text.tokenize import quote
@@ -89,7 +88,7 @@ async def _answer(invocation: Invocation, options: Namespace) -> Result:
             if isinstance(invocation.arguments, Lead | Remove):
                 context = replace(context, progress=bar.enter_context(progress_bar("leads searched")))
             done = await run_command(invocation, context)
-        if isinstance(done, Question):
+        while isinstance(done, Question):
             done = await _confirmed(done, context)
         if is_in_channel:
             done = replace(done, card=await _with_channel_names(done.card, directory))
@@ -126,7 +125,7 @@ async def _with_channel_names(card: Card, directory: UserDirectory | None) -> Ca
     return blockkit.with_channel_names(card, names)
 
 
-async def _confirmed(question: Question, context: CommandContext) -> Result:
+async def _confirmed(question: Question, context: CommandContext) -> Result | Question:
     """Show what would be done, and do exactly that after a yes."""
     card, choice = question.card, question.choices[0]
     if question.is_open:
@@ -137,7 +136,7 @@ async def _confirmed(question: Question, context: CommandContext) -> Result:
             card_output.show(card, stream=sys.stderr)
             text = f"{choice.label}?"
         confirm(text, yes=False)
-    return await carry_out(choice.act, context, line=question.line)
+    return await run_command(Invocation(arguments=choice.act, line=question.line), context)
 
 
 def _with_change(result: Result, arguments: Arguments) -> Result:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from shared.commands.base import (
     ALIASES,
     COMMANDS,
+    Act,
     ArgumentError,
     Arguments,
     Command,
@@ -84,7 +85,8 @@ def parse(line: str) -> Invocation:
 
 def invocation(arguments: Arguments, *, workspace: str | None = None) -> Invocation:
     """Return the invocation as if a person had typed it."""
-    return Invocation(arguments=arguments, workspace=workspace, line=render(arguments, workspace=workspace))
+    line = arguments.line if isinstance(arguments, Act) else render(arguments, workspace=workspace)
+    return Invocation(arguments=arguments, workspace=workspace, line=line)
 
 
 def render(arguments: Arguments, *, workspace: str | None = None) -> str:

@@ -338,22 +338,16 @@ class Result(Data):
         return bool(self.audit and not self.problem)
 
 
-class Act(Data, ABC):
-    """A change as data, with everything resolved to ids: nothing is read or looked up again to carry it out."""
+class Act(Changing):
+    """A change with everything resolved to ids: nothing is looked up again. Buttons and answers have it, nobody types it.
 
-    @property
-    @abstractmethod
-    def verb(self) -> str:
-        """The command whose permission it needs."""
+    `verb` is the command whose permission it needs, and which a person may type instead.
+    """
 
-    @abstractmethod
-    async def carry_out(self, context: CommandContext) -> Result:
-        """Do it, and return what was done. Raises `OutreachError`, `RecordsUnavailable`."""
+    asks = True  # a command asks before it comes to this
 
-    @property
-    def line(self) -> str:
-        """The command that a person may type instead."""
-        return self.verb
+    def write(self) -> Iterable[str]:
+        return ()
 
 
 class Choice(Data):
@@ -364,7 +358,7 @@ class Choice(Data):
 
 
 class Question(Data):
-    """The question of a command before it changes anything. A face draws it and hands an act back to `carry_out`."""
+    """The question of a command before it changes anything. A face draws it and hands an act back to `run`."""
 
     card: Card
     """The card that says what will change, without buttons."""
@@ -553,7 +547,8 @@ def discover(package: str, folders: Iterable[str]) -> None:
         if one.name not in NO_COMMANDS:
             values = vars(importlib.import_module(f"{package}.{one.name}")).values()
             kinds = (value for value in values if isinstance(value, type))
-            found.update(kind for kind in kinds if issubclass(kind, Arguments) and kind.verb)
+            commands = (kind for kind in kinds if issubclass(kind, Arguments) and kind.verb)
+            found.update(kind for kind in commands if not issubclass(kind, Act))
     # Not in the order of files.
     places = {name: place for place, name in enumerate(LEADING.split())}
     ordered = sorted(found, key=lambda one: places.get(one.verb, len(places)))

@@ -398,7 +398,7 @@ class RemoveLead(Act):
     id: str
     label: str
 
-    async def carry_out(self, context: CommandContext) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         from shared.api.errors import NotFound
 
         label = clip(self.label)

@@ -172,7 +172,7 @@ class SetStatus(Act):
     """A pause that lasts at least as long is left as it is."""
 
     @property
-    def verb(self) -> str:
+    def verb(self) -> str:  # type: ignore[override] # what it does decides it
         return VERB[self.status]
 
     @property
@@ -182,7 +182,7 @@ class SetStatus(Act):
         one = clip(self.targets[0].label, length=40) if len(self.targets) == 1 else many
         return f"{self.verb.capitalize()} {one}"
 
-    async def carry_out(self, context: CommandContext) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         from shared.commands.hold import change_each
 
         if self.until and self.until <= context.now():

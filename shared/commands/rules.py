@@ -42,7 +42,7 @@ async def run(arguments: Guard, context: CommandContext) -> Result | Question:  
         return ask(title, text, STAY, label="Turn all off", act=TurnOff())
     if act == "off":
         until = context.now() + arguments.duration if arguments.duration else None
-        return await TurnOff(name=name, until=until).carry_out(context)
+        return await TurnOff(name=name, until=until).run(context)
     if act == "on":
         return await _turn_on(name, context)
     if act == "remove":
@@ -127,7 +127,7 @@ async def _add(
         return refused("You don't have permission to pause sequences here", text, why="role")
     act = AddRule(name=name, sentence=str(rule))
     if rule.action is not Action.ACT:
-        return await act.carry_out(context)
+        return await act.run(context)
     tested = await _test(name, rule, context)
     card = replace(tested.card, title=f"Let {name} pause without asking?", tone=Tone.WARN, buttons=())
     return Question(card=card, choices=(Choice("Turn on", act),))
@@ -145,7 +145,7 @@ class AddRule(Act):
     name: str
     sentence: str
 
-    async def carry_out(self, context: CommandContext) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         name, rule, who = self.name, parse(self.sentence), context.actor
         stored = StoredRule(name=name, sentence=self.sentence, added_by=who.id, added_name=who.name)
         # The name was free when it was asked about; someone may have taken it since.
@@ -187,7 +187,7 @@ class TurnOff(Act):
     name: str = ""
     until: datetime | None = None
 
-    async def carry_out(self, context: CommandContext) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         name, until, workspace = self.name, self.until, context.workspace.name
         at, end = context.now().timestamp(), until.timestamp() if until else None
         off = Switch(rule=name, by=context.actor.name, at=at, until=end)

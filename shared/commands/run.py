@@ -1,4 +1,4 @@
-"""Runs commands and carries out the answers to their questions: every face does it by these two functions, in a context."""
+"""Runs commands, and the acts that answer their questions: every face does it by one function, in a context."""
 
 from __future__ import annotations
 
@@ -82,17 +82,15 @@ class RunCommand(Act):
     arguments: Arguments = field(kw_only=False)
 
     @property
-    def verb(self) -> str:
+    def verb(self) -> str:  # type: ignore[override] # what it does decides it
         return self.arguments.verb
 
-    async def carry_out(self, context: CommandContext) -> Result:
-        done = await self.arguments.run(context)
-        assert isinstance(done, Result)
-        return done
+    async def run(self, context: CommandContext) -> Done:
+        return await self.arguments.run(context)
 
 
 async def run(asked: Invocation, context: CommandContext) -> Result | Question:
-    """Carry a command out, or ask first; what changes something, or fails at it, is in the audit.
+    """Carry a command or an act out, or ask first; what changes something, or fails at it, is in the audit.
 
     Raises `OutreachError`, `RecordsUnavailable`, `UsageError` and, for a line that names another workspace than the context's,
     `UnknownWorkspace`; `error_card` turns them into cards.
@@ -106,22 +104,15 @@ async def run(asked: Invocation, context: CommandContext) -> Result | Question:
         return replace(question, line=line)
     doing = command.run(context)
     # What changes something without asking is never cut off: it may have been carried out.
-    if command.asks or not asked.changes:
+    if not isinstance(command, Act) and (command.asks or not asked.changes):
         doing = _answered_in_time(doing)
     try:
         done = await _recorded(doing, line, context, changes=asked.changes)
     except ArgumentError as error:  # of what only the context tells, such as the channel
         raise misused(type(command), error) from None
     if isinstance(done, Act):
-        return await carry_out(done, context, line=line)
+        return await run(Invocation(arguments=done, line=line), context)
     return replace(done, line=line) if isinstance(done, Question) else done
-
-
-async def carry_out(act: Act, context: CommandContext, *, line: str = "") -> Result:
-    """Carry out the answer to a question, or what a button has as data; raises as `run` does."""
-    done = await _recorded(act.carry_out(context), line or act.line, context, changes=True)
-    assert isinstance(done, Result)
-    return done
 
 
 async def _answered_in_time(doing: Awaitable[Done]) -> Done:
@@ -187,7 +178,7 @@ def with_workspace(card: Card, *, workspace: str) -> Card:
     """The buttons mean the workspace that the card is about, wherever and whenever they are pressed."""
     buttons = tuple(
         replace(button, workspace=workspace)
-        if isinstance(button.action, Arguments | Act) and not button.workspace
+        if isinstance(button.action, Arguments) and not button.workspace
         else button
         for button in card.buttons
     )

@@ -85,7 +85,7 @@ class UndoChange(Act):
     verb = "undo"
     change: int
 
-    async def carry_out(self, context: CommandContext) -> Result:
+    async def run(self, context: CommandContext) -> Result:
         records = context.records
         entry = await records.change_with_number(self.change)
         is_here = entry is not None and entry.workspace == context.workspace.name

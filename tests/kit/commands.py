@@ -15,9 +15,9 @@ import httpx
 
 from bot.delivery import Routes
 from shared.api import OutreachClient
-from shared.commands import COMMANDS, Role, parse
+from shared.commands import COMMANDS, Invocation, Role, parse
 from shared.commands.base import CommandContext, Question, Result
-from shared.commands.run import carry_out, run
+from shared.commands.run import run
 from shared.domain.card import Button, Card
 from shared.domain.roles import INCLUDED
 from shared.records import Actor, AuditEntry, RecordsUnavailable
@@ -142,8 +142,8 @@ class CommandHarness:
     async def answer(self, asked: Said, choice: int = 0) -> Said:
         """Hand back what a choice of a question carries out."""
         assert asked.question
-        act = asked.question.choices[choice].act
-        return said(await carry_out(act, self.context, line=asked.question.line))
+        yes = Invocation(arguments=asked.question.choices[choice].act, line=asked.question.line)
+        return said(await run(yes, self.context))
 
     @contextmanager
     def failing(self, endpoint: str, instead: httpx.Response | Exception) -> Iterator[None]:

@@ -9,13 +9,14 @@ from dataclasses import replace
 
 from textual.pilot import Pilot
 
+from shared.commands import Invocation
 from shared.commands.base import Result
 from shared.domain.card import Card
 from shared.domain.snapshot import Snapshot
 from tests.kit.snapshots import Clock, FakeFeed, account, reading, tick_of
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
-from tui.feed.pending_changes import Asked, PendingChanges
+from tui.feed.pending_changes import PendingChanges
 from tui.feed.workspace_state import OpenQueue, WorkspaceState
 
 
@@ -75,7 +76,7 @@ class Desk:
         return self.text
 
 
-async def refuse(_: Asked) -> Result:
+async def refuse(_: Invocation) -> Result:
     """Carry nothing out: there is no service."""
     return Result(card=Card(title="No service"))
 

@@ -13,6 +13,7 @@ from datetime import datetime
 from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
+from shared.commands import Invocation
 from shared.commands.base import Result
 from shared.domain.reply_queue import Permission, QueuedReplies, QueuedReply
 from shared.domain.snapshot import ProblemStart
@@ -23,7 +24,7 @@ from tests.kit.snapshots import FakeFeed
 from tools.pictures.crisis import CALM, FIRST, OVER, WORST, Moment, at, play
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
-from tui.feed.pending_changes import Asked, PendingChanges
+from tui.feed.pending_changes import PendingChanges
 from tui.feed.poller import Tick, intervals
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import DomainFacts, compose, with_starts
@@ -150,7 +151,7 @@ async def stage(
 ) -> AsyncIterator[Stage]:
     clock = StageClock()
 
-    async def run(_: Asked) -> Result:
+    async def run(_: Invocation) -> Result:
         raise AssertionError("nobody changes anything in a picture")
 
     def state(name: str) -> WorkspaceState:

@@ -12,7 +12,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from shared.commands import UsageError, invocation, parse
+from shared.commands import Invocation, UsageError, invocation, parse
 from shared.commands.base import DOMAIN, Act, Arguments, Question, Result
 from shared.commands.pause import Pause, Resume, SetStatus
 from shared.commands.times import End, read_end
@@ -20,7 +20,7 @@ from shared.commands.undo import Undo, UndoChange
 from shared.domain.card import Card, Tone
 from shared.text.formats import short_duration
 from shared.text.sanitize import visible
-from tui.feed.pending_changes import Asked, Yes, changeable
+from tui.feed.pending_changes import changeable
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.lines import SequenceLine
 from tui.model.offers import Offer, offers
@@ -101,17 +101,17 @@ class Acts:
         except UsageError as error:
             self._show(error.card)
 
-    def start(self, asked: Asked) -> None:
+    def start(self, asked: Invocation) -> None:
         """Ask, run and tell, in the background; a failure shows a notice and ends nothing."""
         self.app.run_worker(self._whole(asked), group="commands")
 
-    async def _whole(self, asked: Asked) -> None:
+    async def _whole(self, asked: Invocation) -> None:
         state, page = self.app.state, self.app.screen
         done = await self.run(asked, state)
         if isinstance(done, Question):
             act = done.choices[0].act
             is_undo = isinstance(act, UndoChange)
-            yes = Yes(act=act, line=done.line) if is_undo else await self._answer(done)
+            yes = Invocation(arguments=act, line=done.line) if is_undo else await self._answer(done)
             if yes is None:
                 return
             # In the workspace in which it was asked, even if another one is shown by now.
@@ -124,7 +124,7 @@ class Acts:
         else:
             self._show(done.card)
 
-    async def run(self, asked: Asked, state: WorkspaceState) -> Result | Question:
+    async def run(self, asked: Invocation, state: WorkspaceState) -> Result | Question:
         """The one place where commands run: what changes something is refused while the past is shown."""
         assert state.pending_changes, "a picture has no keys"
         if asked.changes and self.app.frame.is_past:
@@ -136,21 +136,22 @@ class Acts:
         finally:
             self.app.running = ""
             # Read-your-own-writes: the list must not show the status of before until the next poll.
-            if state.feed and isinstance(asked, Yes):
+            if state.feed and isinstance(asked.arguments, Act):
                 state.feed.read_now()
             self.app.hand_frame()
 
     # -- questions and answers -------------------------------------------------------------------------
 
-    async def _answer(self, question: Question) -> Yes | None:
+    async def _answer(self, question: Question) -> Invocation | None:
         """Ask a person what to do; exactly what was shown is what runs: the line is not read again."""
         first = question.choices[0].act
         takes_hours = isinstance(first, SetStatus) and first.status == "paused" and first.until is None
         answer = await self.app.push_screen_wait(question_dialog(question, takes_hours=takes_hours))
         if isinstance(answer, timedelta) and isinstance(first, SetStatus):
             timed = replace(first, until=self.app.now() + answer)
-            return Yes(act=timed, line=f"{question.line} for {short_duration(answer)}")
-        return Yes(act=answer, line=question.line) if isinstance(answer, Act) else None
+            line = f"{question.line} for {short_duration(answer)}"
+            return Invocation(arguments=timed, line=line)
+        return Invocation(arguments=answer, line=question.line) if isinstance(answer, Act) else None
 
     def _receipt(self, result: Result, state: WorkspaceState) -> None:
         """One toast for one act, with the key that takes it back."""

@@ -1,6 +1,6 @@
 """Changes that the dashboard asks for: it runs commands, and remembers changes until the service's next answer confirms them.
 
-Separate from the screens, which only show it; every change goes through the same two functions as in the other faces.
+Separate from the screens, which only show it; every change goes through the same function as in the other faces.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
-from typing import ClassVar
 
 from shared.api.models import Sequence
 from shared.commands import Invocation
@@ -23,19 +22,6 @@ from tui.model.board import Board
 
 logger = logging.getLogger(__name__)
 PROGRESS = {"paused": "pausing…", "active": "resuming…"}
-
-
-@frozen
-class Yes:
-    """The answer to a question, or what a button has as data; `line` is the command."""
-
-    changes: ClassVar[bool] = True
-
-    act: Act
-    line: str = ""
-
-
-Asked = Invocation | Yes
 
 
 @frozen
@@ -64,16 +50,15 @@ ONLY_READS = Card(
 )
 
 
-async def run_command(context: CommandContext, asked: Asked) -> Result | Question:
+async def run_command(context: CommandContext, asked: Invocation) -> Result | Question:
     """Carry out a command, or the answer to its question; every failure is a result too."""
-    from shared.commands.run import carry_out, run  # late: it loads the client, which no first paint needs
+    from shared.commands.run import run  # late: it loads the client, which no first paint needs
 
     try:
-        if isinstance(asked, Yes):
-            return await carry_out(asked.act, context, line=asked.line)
         return await run(asked, context)
     except Exception as error:  # noqa: BLE001 # whatever it is becomes a card, and the screen lives
-        card = error_card(error, changes=True) if isinstance(asked, Yes) else failed_card(error, asked)
+        is_act = isinstance(asked.arguments, Act)
+        card = error_card(error, changes=True) if is_act else failed_card(error, asked)
         logger.warning("%s: %s", asked.line, card.summary)
         return Result(card=card, effect="failed", problem=str(error))
 
@@ -83,7 +68,7 @@ class PendingChanges:
 
     def __init__(
         self,
-        run: Callable[[Asked], Awaitable[Result | Question]],
+        run: Callable[[Invocation], Awaitable[Result | Question]],
         *,
         now: Callable[[], datetime],
         read_only: bool = False,
@@ -93,13 +78,13 @@ class PendingChanges:
         self.read_only = read_only
         self.pending: dict[str, StatusChange] = {}
 
-    async def run(self, asked: Asked) -> Result | Question:
+    async def run(self, asked: Invocation) -> Result | Question:
         if self.read_only and asked.changes:
             return Result(card=ONLY_READS, problem="read-only")
-        act = asked.act if isinstance(asked, Yes) else None
+        act = asked.arguments
         return await (self._change(asked, act) if isinstance(act, SetStatus) else self._run(asked))
 
-    async def _change(self, asked: Asked, act: SetStatus) -> Result | Question:
+    async def _change(self, asked: Invocation, act: SetStatus) -> Result | Question:
         """The rows of the sequences say what is under way, until it is proven or has failed."""
         requested = {
             sequence.id: StatusChange(id=sequence.id, label=sequence.label, status=act.status)

@@ -25,7 +25,7 @@ from shared.history.last_snapshot import read_last_snapshot
 from shared.records import Actor, DomainPast, PauseEnd, RecordsUnavailable
 from shared.settings import Settings, SettingsError
 from tui.feed.history_access import HistoryAccess, as_recalled
-from tui.feed.pending_changes import Asked, run_command
+from tui.feed.pending_changes import run_command
 from tui.feed.poller import Poller, Tick, intervals
 from tui.model import happened
 from tui.model.board import DomainFacts, compose
@@ -33,6 +33,7 @@ from tui.model.happened import Mark
 
 if TYPE_CHECKING:
     from shared.api import OutreachClient
+    from shared.commands import Invocation
     from shared.commands.base import CommandContext, Question, Result
     from shared.domain.reply_queue import ReplyQueue
     from shared.store import Store
@@ -110,7 +111,7 @@ class ServiceFeed:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
-    async def run(self, asked: Asked) -> Result | Question:
+    async def run(self, asked: Invocation) -> Result | Question:
         """Carry out a command, as soon as the service can be reached."""
         # A command before the records are open asks for them now instead of after the first reads.
         self._is_wanted.set()

@@ -17,13 +17,12 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
-from shared.commands import invocation
-from shared.commands.base import Act, Arguments, Question
+from shared.commands import Invocation, invocation
+from shared.commands.base import Arguments, Question
 from shared.domain.card import Button as CardButton
 from shared.domain.card import Card
 from shared.frozen import frozen
 from shared.text.sanitize import visible
-from tui.feed.pending_changes import Asked, Yes
 from tui.model.rich_card import render
 from tui.theme.error_boundary import SafeScreen
 from tui.theme.palette import Ink
@@ -158,10 +157,10 @@ class CardDialog(Dialog):
         yield render(self.card)
 
 
-def _asked(button: CardButton) -> Asked | None:
+def _asked(button: CardButton) -> Invocation | None:
     if isinstance(button.action, Arguments):
         return invocation(button.action, workspace=button.workspace or None)
-    return Yes(act=button.action) if isinstance(button.action, Act) else None
+    return None
 
 
 MOVES = (("↑ ↓", "move"), ("enter", "open, go down"), ("tab", "next list"))

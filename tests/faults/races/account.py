@@ -16,9 +16,9 @@ from bot.jobs import due
 from bot.runtime import Wakeup
 from bot.worker import Worker
 from shared import settings as shared_settings
-from shared.commands import parse
+from shared.commands import Invocation, invocation, parse
 from shared.commands.base import CommandContext, Question
-from shared.commands.run import carry_out, run
+from shared.commands.run import run
 from shared.commands.undo import UndoChange
 from shared.domain.card import Card
 from shared.guardrails import rule as rules
@@ -71,12 +71,12 @@ class Process:
         context = self.context(person)
         done = await run(parse(line), context)
         if isinstance(done, Question):
-            done = await carry_out(done.choices[0].act, context, line=done.line)
+            done = await run(Invocation(arguments=done.choices[0].act, line=done.line), context)
         return done.card
 
     async def undo(self, change: int, *, person: str = "ann") -> Card:
         """What a click on the Undo of a change comes to."""
-        return (await carry_out(UndoChange(change=change), self.context(person))).card
+        return (await run(invocation(UndoChange(change=change)), self.context(person))).card
 
     async def fire(self) -> None:
         """Do what is due, to its end."""

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from bot.commands.context import CommandContexts
 from shared.api.errors import OutreachError
-from shared.commands import parse
+from shared.commands import Invocation, parse
 from shared.commands.base import Question
-from shared.commands.run import carry_out, run
+from shared.commands.run import run
 from shared.records import Actor, AuditEntry, RecordsUnavailable
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class People:
         try:
             done = await run(parse(change.line), context)
             if isinstance(done, Question):
-                await carry_out(done.choices[0].act, context, line=done.line)
+                await run(Invocation(arguments=done.choices[0].act, line=done.line), context)
         except (OutreachError, RecordsUnavailable) as error:
             self._world.log(f"person: {change.line}: {type(error).__name__}")
             change.confirmed.clear()

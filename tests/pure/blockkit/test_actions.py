@@ -13,7 +13,6 @@ from bot.blockkit import (
     Confirm,
     OnAlert,
     OpenForm,
-    Perform,
     line_of,
     read_value,
     write_value,
@@ -43,10 +42,10 @@ OURS: tuple[Action, ...] = (
 
 @pytest.mark.parametrize("workspace", [None, "acme"])
 def test_an_undo_is_kept_as_the_number_of_its_change(workspace: str | None) -> None:
-    undo = Perform(act=UndoChange(change=7), workspace=workspace)
-    assert read_value(write_value(undo)) == undo
-    assert read_value(write_value(undo.act, workspace=workspace or "")) == undo
-    assert line_of(write_value(undo)) == "undo"
+    undo = UndoChange(change=7)
+    value = write_value(undo, workspace=workspace or "")
+    assert read_value(value) == invocation(undo, workspace=workspace)
+    assert line_of(value) == "undo"
 
 
 @pytest.mark.parametrize("action", OURS, ids=lambda action: action.line)

@@ -6,13 +6,13 @@ from dataclasses import replace
 from datetime import timedelta
 
 from shared.api.models import Sequence
-from shared.commands import parse
+from shared.commands import Invocation, parse
 from shared.commands.base import Question, Result
 from shared.commands.pause import SetStatus
 from shared.domain.card import Card
 from shared.domain.snapshot import Snapshot
 from tests.kit.snapshots import NAMES, NOW, Clock, account, board_of, reading
-from tui.feed.pending_changes import Asked, PendingChanges, Yes, changeable
+from tui.feed.pending_changes import PendingChanges, changeable
 
 SECOND = timedelta(seconds=1)
 
@@ -31,20 +31,20 @@ class Desk:
     """Pending changes, and what they have run; the service agrees to the first change of each act."""
 
     def __init__(self, *, read_only: bool = False) -> None:
-        self.clock, self.ran = Clock(), list[Asked]()
+        self.clock, self.ran = Clock(), list[Invocation]()
         self.during: list[str] = []
         self.changes = PendingChanges(self.run, now=self.clock, read_only=read_only)
 
-    async def run(self, asked: Asked) -> Result | Question:
+    async def run(self, asked: Invocation) -> Result | Question:
         self.ran.append(asked)
         self.during = self.marks()
-        act = asked.act if isinstance(asked, Yes) else None
+        act = asked.arguments
         done = tuple(target.id for target in act.targets[:1]) if isinstance(act, SetStatus) else ()
         return Result(card=Card(title="Done"), sequences=done)
 
     async def pause(self, *numbers: int, status: str = "paused") -> None:
         act = SetStatus(targets=tuple(map(sequence, numbers)), status=status)  # type: ignore[arg-type] # of those two
-        done = await self.changes.run(Yes(act=act, line="pause"))
+        done = await self.changes.run(Invocation(arguments=act, line="pause"))
         assert isinstance(done, Result)
 
     def marks(self) -> list[str]:

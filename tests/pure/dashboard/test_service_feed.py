@@ -13,14 +13,13 @@ import pytest
 
 from shared.api.errors import Unreachable
 from shared.api.models import StatsRow
-from shared.commands import parse
+from shared.commands import invocation, parse
 from shared.commands.pause import SetStatus
 from shared.records import DomainPast, PauseEnd, PeriodRecords, RecordsUnavailable
 from shared.settings import load
 from tests.kit.snapshots import NOW, Clock, FakeFeed, account, fired
 from tests.pure.dashboard.test_pending_changes import Desk
 from tui.app.acts import Acts
-from tui.feed.pending_changes import Yes
 from tui.feed.poller import Poller, intervals
 from tui.feed.startup import ServiceFeed, read_marks
 from tui.feed.workspace_state import WorkspaceState
@@ -158,7 +157,7 @@ async def test_a_change_is_followed_by_a_reading_and_refused_in_the_past(*, is_p
     state = WorkspaceState(workspace="acme", feed=feed, pending_changes=desk.changes)
     frame = replace(Frame.empty("acme", now=NOW), is_past=is_past)
     app: Any = SimpleNamespace(frame=frame, running="", hand_frame=lambda: None)
-    listing, pause = parse("sequences"), Yes(act=SetStatus(targets=(), status="paused"), line="pause")
+    listing, pause = parse("sequences"), invocation(SetStatus(targets=(), status="paused"))
     assert (await Acts(app).run(listing, state)).card.title == "Done"
     assert feed.requested == []
     title = (await Acts(app).run(pause, state)).card.title
