@@ -126,7 +126,7 @@ class InterestedReply:
 
 @frozen
 class Waits:
-    """The waits of the replies of one person, one sequence or all of them, in seconds."""
+    """The waits of the replies of one person, or all of them, in seconds."""
 
     name: str = ""
     count: int = 0
@@ -134,11 +134,7 @@ class Waits:
     p90: float | None = None
     """The ninetieth percentile by nearest rank."""
     in_time: int = 0
-    """The number of those that waited no longer than was asked for."""
-
-
-Grouping = Literal["", "person", "sequence"]
-"""The property by which waits are counted; empty counts them together."""
+    """The number of those that were not late."""
 
 
 @frozen

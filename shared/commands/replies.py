@@ -22,6 +22,7 @@ from shared.commands.base import (
 )
 from shared.commands.times import End, end_mistake, read_end
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns
+from shared.domain.reply_states import LATE_SECONDS
 from shared.text.formats import clip, show_number, show_span
 from shared.text.quotations import without_quotation
 
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from shared.domain.alert import Alert
 
 UNCLAIMED = "Unclaimed replies"
-LATE_SECONDS = 300
-"""Seconds after which an unclaimed reply is late."""
 OPEN_COLUMNS = columns("Waiting", "Lead", "Email", "Company", "Reply", "Sequence")
 BEGINNING = 120
 """Characters of a reply that lists show."""

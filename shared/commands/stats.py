@@ -18,7 +18,6 @@ from shared.commands.base import (
     Words,
     read_part,
 )
-from shared.commands.replies import LATE_SECONDS
 from shared.commands.times import DayRange, range_of, read_period
 from shared.domain import evidence
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
@@ -232,8 +231,8 @@ async def _by_person(period: str, context: CommandContext) -> Result:
 
     asked = range_of(period, context.local_day)
     records, name, span = context.records, context.workspace.name, asked.moments(context.zone)
-    claims = {one.name: one for one in await records.claim_times(name, *span, by="person", late=LATE_SECONDS)}
-    (total,) = await records.claim_times(name, *span, late=LATE_SECONDS) or [Waits()]
+    total, *claimed = await records.claim_times(name, *span)
+    claims = {one.name: one for one in claimed}
     done = await records.done_counts(name, *span)
     people = [claims.get(person) or Waits(name=person) for person in {**claims, **done}]
     people.sort(key=lambda one: (-one.count, -done.get(one.name, 0), one.name))
@@ -273,8 +272,6 @@ def show_waits(waits: Waits) -> str:
 LONGEST_REPORT_DAYS = 366
 ADDRESS = r"[^@\s<>,;:()\"'“”]+@[^@\s<>,;:()\"'“”]+"
 HIDDEN = "(address)"
-FAST_SECONDS = 3600.0
-"""A first touch within it counts as fast."""
 MOST_DAYS = 62
 """Days that are counted one by one; a longer range is counted by weeks."""
 
@@ -313,7 +310,7 @@ class Report(Arguments):
             asyncio.gather(*(context.stats(span.start, span.end) for span in spans)),
             read_part(context.inboxes()),
             read_change(asked, context),
-            read_part(context.records.period(name, *asked.moments(UTC), late=FAST_SECONDS)),
+            read_part(context.records.period(name, *asked.moments(UTC))),
         )
         gaps = []
         if recorded.error:

@@ -30,7 +30,7 @@ from shared.commands.base import (
     take_channel,
 )
 from shared.commands.inboxes import UNHEALTHY, Inboxes, need_inboxes
-from shared.commands.replies import LATE_SECONDS, UNCLAIMED, Replies, unclaimed_fact
+from shared.commands.replies import UNCLAIMED, Replies, unclaimed_fact
 from shared.commands.sequences import resolve_sequence
 from shared.commands.stats import TIME_TO_CLAIM, Stats, compare, show_waits, total_facts
 from shared.commands.times import DayRange
@@ -454,8 +454,9 @@ async def _recorded(days: DayRange, context: CommandContext) -> tuple[list[Fact]
     With them, True where it is certain that no reply waits.
     """
     records, name, facts = context.records, context.workspace.name, []
-    if waits := await records.claim_times(name, *days.moments(UTC), late=LATE_SECONDS):
-        facts.append(Fact(TIME_TO_CLAIM, show_waits(waits[0])))
+    waits, *_ = await records.claim_times(name, *days.moments(UTC))
+    if waits.count:
+        facts.append(Fact(TIME_TO_CLAIM, show_waits(waits)))
     start, end = days.before.moments(UTC)
     heard = await records.guardrails.heard_since(name)
     is_known = heard is not None and heard <= start.timestamp() and days.end < context.today

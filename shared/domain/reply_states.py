@@ -21,6 +21,8 @@ class State(StrEnum):
     """It was marked done, or closed as not interested."""
 
 
+LATE_SECONDS = 300
+"""Seconds after which an unclaimed reply is late."""
 ACK = "ack"
 """The act by which a person puts their name on a paused domain."""
 AFTER: Mapping[State, Mapping[str, State]] = {

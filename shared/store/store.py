@@ -20,6 +20,7 @@ from sqlalchemy.engine import URL
 from shared.domain.alert import Alert
 from shared.domain.event_kinds import PAUSED
 from shared.domain.paused_domains import pause_reason
+from shared.domain.reply_states import LATE_SECONDS
 from shared.domain.wall_clock import DAY, moment
 from shared.frozen import frozen
 from shared.records import (
@@ -27,7 +28,6 @@ from shared.records import (
     DomainIncident,
     DomainPast,
     DomainPause,
-    Grouping,
     InterestedReply,
     PeriodRecords,
     RecordsUnavailable,
@@ -229,21 +229,11 @@ class Store(AuditLog, Subscriptions, Timers):
 
     @reports
     def claim_times(
-        self,
-        tx: Transaction,
-        workspace: str,
-        since: datetime,
-        until: datetime,
-        *,
-        by: Grouping = "",
-        late: float,
+        self, tx: Transaction, workspace: str, since: datetime, until: datetime
     ) -> Sequence[Waits]:
-        """The waits of the replies claimed in this time, who or what has most first.
-
-        In time is what waited `late` seconds at most.
-        """
+        """The waits of the replies claimed in this time: first of all together, then of each person."""
         claimed = _is_interested(workspace) & _between(_c.claimed_at, since, until)
-        return _waits(tx, _c.claimed_at, claimed, by=by, late=late)
+        return _waits(tx, _c.claimed_at, claimed)
 
     @reports
     def done_counts(
@@ -299,9 +289,7 @@ class Store(AuditLog, Subscriptions, Timers):
         return {kind: count for count, kind in rows}
 
     @reports
-    def period(
-        self, tx: Transaction, workspace: str, since: datetime, until: datetime, *, late: float
-    ) -> PeriodRecords:
+    def period(self, tx: Transaction, workspace: str, since: datetime, until: datetime) -> PeriodRecords:
         """The records of a client report from one moment until before another."""
         within = (_c.workspace == workspace) & _between(_c.received_at, since, until)
         paused = sa.select(*OWN).where(within, _c.kind == PAUSED).order_by(_c.received_at)
@@ -310,7 +298,7 @@ class Store(AuditLog, Subscriptions, Timers):
         lost = sa.select(_c.received_at).where(within, _c.undelivered, _c.kind.in_(WRITTEN))
         return PeriodRecords(
             replies=tx.scalar(replies) or 0,
-            touches=next(iter(_waits(tx, _TOUCHED_AT, touched, by="", late=late)), Waits()),
+            touches=_waits(tx, _TOUCHED_AT, touched)[0],
             incidents=[
                 DomainIncident(
                     at=alert.received,
@@ -353,34 +341,29 @@ def _sequences_of(workspace: str, domain: str, since: datetime) -> sa.Select[str
     return names.order_by(sa.func.count().desc(), s.sequence)
 
 
-def _waits(
-    tx: Transaction,
-    ended_at: sa.ColumnElement[Any],
-    within: sa.ColumnElement[bool],
-    *,
-    by: Grouping,
-    late: float,
-) -> list[Waits]:
-    """The waits of replies until a moment, who or what has most first."""
+def _waits(tx: Transaction, ended_at: sa.ColumnElement[Any], within: sa.ColumnElement[bool]) -> list[Waits]:
+    """The waits of replies until a moment: first of all together, then of each person who claimed some."""
     waited = (ended_at - _c.received_at).label("waited")
-    query = sa.select(_c.claimed_by, _c.claimed_name, _c.sequence, waited).where(within).order_by(ended_at)
-    waits, names = defaultdict[str, list[float]](list), dict[str, str]()
+    query = sa.select(_c.claimed_by, _c.claimed_name, waited).where(within).order_by(ended_at)
+    everyone, by_person, names = list[float](), defaultdict[str, list[float]](list), dict[str, str]()
     for row in tx.execute(query):
-        key = {"": "", "person": row.claimed_by, "sequence": row.sequence}[by]
-        # Slack may tell another name of a person at times: the last one counts.
-        names[key] = row.claimed_name if by == "person" else key
-        waits[key].append(max(0.0, row.waited))  # a clock may have been set back
-    groups = [
-        Waits(
-            name=names[key],
-            count=len(some),
-            median=median(some),
-            p90=sorted(some)[(9 * len(some) + 9) // 10 - 1],
-            in_time=sum(seconds <= late for seconds in some),
-        )
-        for key, some in waits.items()
-    ]
-    return sorted(groups, key=lambda group: (-group.count, group.name))
+        seconds = max(0.0, row.waited)  # a clock may have been set back
+        everyone.append(seconds)
+        by_person[row.claimed_by].append(seconds)
+        names[row.claimed_by] = row.claimed_name  # Slack may tell another one at times: the last one counts
+    return [_measured(everyone), *(_measured(some, names[person]) for person, some in by_person.items())]
+
+
+def _measured(waits: Sequence[float], name: str = "") -> Waits:
+    if not waits:
+        return Waits()
+    return Waits(
+        name=name,
+        count=len(waits),
+        median=median(waits),
+        p90=sorted(waits)[(9 * len(waits) + 9) // 10 - 1],
+        in_time=sum(seconds <= LATE_SECONDS for seconds in waits),
+    )
 
 
 @asynccontextmanager

@@ -271,7 +271,7 @@ async def read_marks(records: Store, snapshot: Snapshot, *, start: datetime, end
     from shared.domain.dns_facts import in_dns  # late, likewise
 
     domains = frozenset(in_dns(inbox.domain) for inbox in snapshot.inboxes.value or () if inbox.domain)
-    period = await _or(records.period(snapshot.workspace, start, end, late=0.0), None)
+    period = await _or(records.period(snapshot.workspace, start, end), None)
     if period is None:
         return ()
     fired = await _or(records.guardrails.incidents(snapshot.workspace, start.timestamp()), ())

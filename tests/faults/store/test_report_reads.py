@@ -9,15 +9,13 @@ from dataclasses import replace
 import sqlalchemy as sa
 
 from shared.domain.wall_clock import DAY, moment
-from shared.records import Grouping, Waits
+from shared.records import Waits
 from shared.store import Store
 from shared.store.db.engine import Transaction
 from shared.store.db.schema import alerts, deliveries
 
-LATE = 300.0
 
-
-async def test_waits_are_counted_by_person_and_sequence(store: Store) -> None:
+async def test_waits_are_counted_together_and_by_person(store: Store) -> None:
     """One came after its claim by the clock, and one person has another name by now."""
     now = store.database.clock()
     claims = (("U1", "ben", 30), ("U1", "benny", 60), ("U1", "benny", 600), ("U2", "ann", -5))
@@ -39,14 +37,10 @@ async def test_waits_are_counted_by_person_and_sequence(store: Store) -> None:
         Waits(count=3, median=60.0, p90=600.0, in_time=2),
         Waits(count=1, median=0.0, p90=0.0, in_time=1),
     )
-    expected: dict[Grouping, list[Waits]] = {
-        "": [Waits(count=4, median=45.0, p90=600.0, in_time=3)],
-        "person": [replace(most, name="benny"), replace(least, name="ann")],
-        "sequence": [replace(most, name="Q1"), replace(least, name="Q2")],
-    }
-    for by, waits in expected.items():
-        assert await store.claim_times("w", start, end, by=by, late=LATE) == waits
-    assert await store.claim_times("w", end, end, by="", late=LATE) == []
+    total = Waits(count=4, median=45.0, p90=600.0, in_time=3)
+    people = [replace(least, name="ann"), replace(most, name="benny")]  # by their first claims
+    assert await store.claim_times("w", start, end) == [total, *people]
+    assert await store.claim_times("w", end, end) == [Waits()]
 
 
 async def test_a_long_report_holds_up_no_other_reading(store: Store) -> None:
