@@ -16,6 +16,7 @@ import pytest
 from textual import events
 from textual._compositor import Compositor
 from textual._context import visible_screen_stack
+from textual.app import App
 from textual.css.model import RuleSet
 from textual.pilot import Pilot
 from textual.screen import ModalScreen
@@ -29,6 +30,7 @@ from tests.kit.service import Account
 from tests.kit.waiting import until
 from tui.app import run
 from tui.app.dashboard import DashboardApp
+from tui.screens.replies import RepliesPage
 from tui.theme.palette import NIGHT, Ink
 
 # By identity, as Textual's own, which a page asks a hundred thousand times for: one in Python takes ten times as long.
@@ -46,6 +48,30 @@ def _inks(strip: Strip) -> str:
     ]
     changes = "".join(ink for ink, _ in itertools.groupby(ink for ink in inks if ink not in {"", "t"}))
     return f"<{changes}>" if changes else ""
+
+
+def _is_busy(app: App[Any]) -> bool:
+    """Whether a message, a callback, a size or a layout waits for its turn: the focus, and with it the cursor and
+    scrollbar, follow a few turns after the key."""
+    screen = app.screen
+    pumps = (app, *screen.walk_children(with_self=True))
+    waits = any(pump._next_callbacks or pump.message_queue_size for pump in pumps)
+    return waits or bool(screen._callbacks or app._resize_event) or screen._layout_required
+
+
+async def _turn(*_: object) -> None:
+    await asyncio.sleep(0.005)
+
+
+async def _idle(pilot: Pilot[int]) -> None:
+    """Wait until nothing waits for its turn.
+
+    Textual sends all widgets a message and waits until the process uses no time, which the bot in it does, too.
+    """
+    end = time.monotonic() + 1
+    await _turn()
+    while _is_busy(pilot.app) and time.monotonic() < end:
+        await _turn()
 
 
 class Screen:
@@ -97,16 +123,17 @@ class Screen:
                 # that waits for a slow service isn't waited for.
                 end = time.monotonic() + 1
                 while self._acts() and time.monotonic() < end:
-                    await self._pilot.pause(0.005)
+                    await _turn()
             await self._pilot.pause()
 
     def _acts(self) -> bool:
-        """Whether a command runs that hasn't asked anything."""
+        """Whether a command runs that hasn't asked anything, or a page of replies doesn't know yet what its keys may do."""
         app = self._pilot.app
         groups = {"commands", "acts", "actions"}
-        return not isinstance(app.screen, ModalScreen) and any(
-            one.group in groups and not one.is_finished for one in app.workers
-        )
+        page = app.screen
+        reads = isinstance(page, RepliesPage) and page._open_queue and not page._permission
+        runs = any(one.group in groups and not one.is_finished for one in app.workers)
+        return bool(reads or runs) and not isinstance(page, ModalScreen)
 
     async def click(self, words: str) -> None:
         """Click where these words begin."""
@@ -176,7 +203,7 @@ class Screen:
                 is_working = any(
                     not one.is_finished for one in app.workers if one.group not in endless | asks
                 )
-                if is_working or self._reads_soon() or self._is_busy():
+                if is_working or self._reads_soon() or _is_busy(app):
                     continue
                 if Screen.painted != painted:  # to draw all of it takes longer than the rest of the wait
                     painted, strips = Screen.painted, self._strips()
@@ -186,22 +213,15 @@ class Screen:
                     assert "Internal error" not in shown, shown
                     return shown
 
-    def _is_busy(self) -> bool:
-        """Whether a message, a callback or a layout waits for its turn: the focus, and with it the cursor and scrollbar,
-        follow a few turns after the key."""
-        app = self._pilot.app
-        screen = app.screen
-        pumps = (app, screen, *screen.query("*"))
-        waits = any(pump._next_callbacks or pump.message_queue_size for pump in pumps)
-        return waits or bool(screen._callbacks) or screen._layout_required
-
     def _reads_soon(self) -> bool:
-        """Whether a source is being read, or is about to be: after a change, what it changed."""
+        """Whether a source is being read, or is about to be: after a change, what it changed; and the queue of replies."""
         app = self._pilot.app
         assert isinstance(app, DashboardApp)
         poller = app.state.feed._poller if app.state.feed else None
         soon = asyncio.get_running_loop().time() + 0.1
-        return any(due < soon for due in poller._due.values()) if poller else False
+        is_due = any(due < soon for due in poller._due.values()) if poller else False
+        page = app.page
+        return is_due or (isinstance(page, RepliesPage) and bool(page._queue and not page._woken._waiters))
 
     async def until(self, words: str) -> str:
         """Wait until these words are on the screen; the whole of it."""
@@ -272,6 +292,9 @@ async def open_screen(
     # Each look draws the whole screen, so nothing is drawn in between, for no terminal. What is drawn for a real one is
     # looked at in tests/e2e.
     patched.setattr(Compositor, "render_update", _paint_nothing)
+    patched.setattr(Pilot, "_wait_for_screen", _idle)
+    for module in ("app", "pilot"):
+        patched.setattr(f"textual.{module}.wait_for_idle", _turn)
     if not notices_clock:
         patched.setattr("tui.feed.poller.CLOCK_STEP_SECONDS", math.inf)
     load = partial(shared_settings.load, environ=environ)
