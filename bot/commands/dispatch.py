@@ -50,7 +50,7 @@ from shared import commands
 from shared.api.errors import OutreachError
 from shared.api.events import Event, EventLead
 from shared.commands import COMMANDS, Invocation, UsageError, invocation, times
-from shared.commands.base import ALIASES, NOTHING_CHANGED, Act, CommandContext, Question, Result, nearest_of
+from shared.commands.base import ALIASES, NOTHING_CHANGED, CommandContext, Question, Result, nearest_of
 from shared.commands.errors import error_card, failed_card
 from shared.commands.help import Doctor, Help, first_help
 from shared.commands.leads import Lead, Remove
@@ -760,7 +760,7 @@ class CommandDispatcher:
         try:
             done = await run(asked, context)
         except OutreachError as error:
-            return Answer(failure(error, None if isinstance(asked.arguments, Act) else asked))
+            return Answer(failure(error, asked))
         if isinstance(done, Question):
             return await self._ask(done, caller, context)
         match asked.arguments:

@@ -19,7 +19,7 @@ from shared.api.errors import (
 )
 from shared.api.pace import LONGEST_STOP_SECONDS
 from shared.commands import Invocation, UsageError
-from shared.commands.base import NOTHING_CHANGED
+from shared.commands.base import NOTHING_CHANGED, Act
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.records import RecordsUnavailable
 from shared.settings import SettingsError, UnknownWorkspace
@@ -54,7 +54,8 @@ MESSAGES: dict[type[Exception], tuple[str, str]] = {
 def failed_card(error: Exception, asked: Invocation, reference: str = "") -> Card:
     """The card for a command that failed: it names it, and offers to run it again where that may help."""
     card = error_card(error, reference, changes=asked.changes)
-    if not isinstance(error, Unavailable | RateLimited):
+    # An act isn't offered again: its value may be longer than a button's, and is read for minutes only.
+    if isinstance(asked.arguments, Act) or not isinstance(error, Unavailable | RateLimited):
         return card
     again = Button("Retry", asked.arguments, workspace=asked.workspace or "")
     command = Fact("Command", asked.line)

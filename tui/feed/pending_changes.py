@@ -12,8 +12,8 @@ from datetime import datetime
 
 from shared.api.models import Sequence
 from shared.commands import Invocation
-from shared.commands.base import Act, CommandContext, Question, Result
-from shared.commands.errors import error_card, failed_card
+from shared.commands.base import CommandContext, Question, Result
+from shared.commands.errors import failed_card
 from shared.commands.pause import SetStatus
 from shared.domain.card import Card, Tone
 from shared.domain.snapshot import Snapshot
@@ -57,8 +57,7 @@ async def run_command(context: CommandContext, asked: Invocation) -> Result | Qu
     try:
         return await run(asked, context)
     except Exception as error:  # noqa: BLE001 # whatever it is becomes a card, and the screen lives
-        is_act = isinstance(asked.arguments, Act)
-        card = error_card(error, changes=True) if is_act else failed_card(error, asked)
+        card = failed_card(error, asked)
         logger.warning("%s: %s", asked.line, card.summary)
         return Result(card=card, effect="failed", problem=str(error))
 
