@@ -37,7 +37,7 @@ from shared.storage.database import DATABASE_FIX, temporary_engine
 from shared.store.db import migrate
 from shared.store.db.engine import Database
 from shared.store.facts import Instance
-from shared.store.webhooks import SecretCipher, WebhookSubscriptions
+from shared.store.webhooks import SecretCipher, Stored, WebhookSubscriptions
 from shared.text.formats import show_number
 from shared.text.sanitize import visible
 
@@ -181,28 +181,29 @@ async def _delivery_findings(settings: Settings) -> list[Finding]:
 
     Only forged signatures are sent: a delivery with a good one would be stored and shown in `status`.
     """
-    instance, problems = None, {}
-    urls: dict[str, list[str]] = {}
+    instance: str | None = None
+    known: Stored = {}
     # A database that doesn't answer is said under Database.
     with contextlib.suppress(SQLAlchemyError, OSError, RecordsUnavailable):
         database = await asyncio.to_thread(Database, settings.database)
         async with contextlib.aclosing(database):
             instance = await Instance(database).known_id()
-            stored = WebhookSubscriptions(database, SecretCipher(settings.secret_keys))
-            problems = dict((await stored.secrets()).problems)
-            urls = {name: [made.url for made in await stored.list(name)] for name in settings.workspaces}
+            cipher = SecretCipher(settings.secret_keys)
+            known = await WebhookSubscriptions(database, cipher).all()
     timeout = aiohttp.ClientTimeout(total=PATIENCE_SECONDS)
     async with aiohttp.ClientSession(timeout=timeout, trust_env=True) as http:
         findings = await _bot(http, settings, instance)
         for name, workspace in settings.workspaces.items():
-            check, subscribed = f"Webhook secrets of {name}", urls.get(name, [])
-            if problem := problems.get(name):
+            check, subscribed = f"Webhook secrets of {name}", known.get(name, ())
+            problem = next((made.problem for made in subscribed if made.problem), "")
+            if problem:
                 findings.append(Finding(check, BAD, problem, "Set the key that the bot uses."))
             elif count := len(subscribed) + len(workspace.webhook_secrets):
                 findings.append(Finding(check, GOOD, f"{count} known"))
             else:
                 findings.append(Finding(check, BAD, "none: every delivery is rejected", SUBSCRIBE))
-            findings += [await _webhook_address(http, url) for url in dict.fromkeys(subscribed)]
+            urls = dict.fromkeys(made.url for made in subscribed)
+            findings += [await _webhook_address(http, url) for url in urls]
     return findings
 
 

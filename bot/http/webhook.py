@@ -23,7 +23,7 @@ from shared.records import RecordsUnavailable
 from shared.settings import Settings, UnknownWorkspace
 from shared.store import Store
 from shared.store.deliveries import Arrival
-from shared.store.webhooks import StoredSecrets, WebhookSubscriptions
+from shared.store.webhooks import Stored, WebhookSubscriptions
 
 MAX_BODY_BYTES = 1024 * 1024
 MAX_UNVERIFIED_BYTES = 32 * 1024 * 1024
@@ -159,7 +159,7 @@ class WebhookSecrets:
 
     def __init__(self, settings: Settings, subscriptions: WebhookSubscriptions) -> None:
         self.settings, self._subscriptions = settings, subscriptions
-        self._stored = StoredSecrets(secrets={}, problems={})
+        self._stored: Stored = {}
         self._problem = ""
         """The reason why none of the stored secrets can be read."""
         self._loading = asyncio.Lock()
@@ -176,10 +176,13 @@ class WebhookSecrets:
     def known(self, workspace: str) -> Keys:
         configured = self.settings.workspaces[workspace].webhook_secrets
         own = (secret.get_secret_value() for secret in configured)
-        return (*own, *self._stored.secrets.get(workspace, ()))
+        # The newest first: after a rotation, most deliveries are signed with it.
+        stored = (made.secret for made in reversed(self._stored.get(workspace, ())))
+        return (*own, *filter(None, stored))
 
     def problem(self, workspace: str) -> str:
-        return self._stored.problems.get(workspace) or self._problem
+        problems = (made.problem for made in self._stored.get(workspace, ()))
+        return next(filter(None, problems), self._problem)
 
     @property
     def state(self) -> str:
@@ -208,7 +211,7 @@ class WebhookSecrets:
         problem = ""
         try:
             async with asyncio.timeout(RELOAD_TIMEOUT):
-                self._stored = await self._subscriptions.secrets()
+                self._stored = await self._subscriptions.all()
         except (RecordsUnavailable, TimeoutError) as error:
             problem = str(error) or "the bot's database isn't responding"
         if problem and problem != self._problem:

@@ -48,7 +48,7 @@ async def run(options: Namespace) -> Result:
     async with open_store(settings.database) as store:
         await store.instance.id()  # it has been written: a secret is shown only once
         kept = WebhookSubscriptions(store.database, SecretCipher(settings.secret_keys))
-        stored = await kept.list(name)
+        stored = (await kept.all()).get(name, ())
         if options.action == "list":
             count = len(workspace.webhook_secrets)
             text = f"{count} more secrets come from the settings." if count else ""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -14,7 +15,7 @@ from pydantic import SecretStr
 from shared.api.models import Subscription
 from shared.frozen import frozen
 from shared.store import facts
-from shared.store.db.engine import Database, Repository, Transaction, probes, reads, writes
+from shared.store.db.engine import Database, Repository, Transaction, probes, writes
 from shared.store.facts import Fact
 
 ENCRYPTED = "fernet:"
@@ -71,14 +72,12 @@ class StoredSubscription(Subscription):
     """A subscription whose secret is accepted, until `ends_at` in Unix seconds where it was replaced."""
 
     ends_at: float | None = None
+    problem: str = ""
+    """The reason why the secret can't be read, which is empty then."""
 
 
-@frozen
-class StoredSecrets:
-    """The readable secrets of each workspace, the newest first, and why others cannot be read."""
-
-    secrets: Mapping[str, tuple[str, ...]]
-    problems: Mapping[str, str]
+Stored = Mapping[str, Sequence[StoredSubscription]]
+"""The subscriptions by their workspaces, the oldest first."""
 
 
 class WebhookSubscriptions(Repository):
@@ -107,33 +106,30 @@ class WebhookSubscriptions(Repository):
                 facts.put(tx, "webhook", fact.key, fact.value, workspace=workspace, at=tx.now + after)
         facts.forget(tx, "webhook", before=math.nextafter(tx.now, math.inf))
 
-    @reads
-    def list(self, tx: Transaction, workspace: str) -> tuple[StoredSubscription, ...]:
-        """The subscriptions of a workspace, the oldest first; a secret that cannot be read is empty."""
-        return tuple(
-            StoredSubscription(
-                id=fact.key,
-                url=fact.value["url"],
-                events=tuple(fact.value["events"]),
-                secret=self._readable(fact.value["secret"]),
-                ends_at=fact.at,
-            )
-            for fact in _counting(tx, workspaces=[workspace])
-        )
-
     @probes
-    def secrets(self, tx: Transaction) -> StoredSecrets:
-        """The secrets of all workspaces."""
-        secrets: dict[str, tuple[str, ...]] = {}
-        problems: dict[str, str] = {}
-        for fact in _counting(tx):
-            try:
-                secret = self._cipher.decrypt(fact.value["secret"])
-            except SecretUnreadable as error:
-                problems[fact.workspace] = str(error)
-            else:
-                secrets[fact.workspace] = (secret, *secrets.get(fact.workspace, ()))
-        return StoredSecrets(secrets=secrets, problems=problems)
+    def all(self, tx: Transaction) -> Stored:
+        """The subscriptions whose deliveries are accepted."""
+        stored: defaultdict[str, list[StoredSubscription]] = defaultdict(list)
+        by_age = sorted(facts.listed(tx, "webhook"), key=lambda fact: (fact.value["created_at"], fact.key))
+        for fact in by_age:
+            if fact.at is None or fact.at > tx.now:
+                stored[fact.workspace].append(self._read(fact))
+        return stored
+
+    def _read(self, fact: Fact) -> StoredSubscription:
+        secret = problem = ""
+        try:
+            secret = self._cipher.decrypt(fact.value["secret"])
+        except SecretUnreadable as error:
+            problem = str(error)
+        return StoredSubscription(
+            id=fact.key,
+            url=fact.value["url"],
+            events=tuple(fact.value["events"]),
+            secret=secret,
+            ends_at=fact.at,
+            problem=problem,
+        )
 
     @writes
     def encrypt_all(self, tx: Transaction) -> None:
@@ -144,19 +140,3 @@ class WebhookSubscriptions(Repository):
             if not fact.value["secret"].startswith(ENCRYPTED):
                 value = {**fact.value, "secret": self._cipher.encrypt(fact.value["secret"])}
                 facts.put(tx, "webhook", fact.key, value, workspace=fact.workspace, at=fact.at)
-
-    def _readable(self, kept: str) -> str:
-        try:
-            return self._cipher.decrypt(kept)
-        except SecretUnreadable:
-            return ""
-
-
-def _counting(tx: Transaction, *, workspaces: Collection[str] | None = None) -> Sequence[Fact]:
-    """The subscriptions whose deliveries are accepted, the oldest first."""
-    counting = [
-        fact
-        for fact in facts.listed(tx, "webhook", workspaces=workspaces)
-        if fact.at is None or fact.at > tx.now
-    ]
-    return sorted(counting, key=lambda fact: (fact.value["created_at"], fact.key))
