@@ -109,6 +109,8 @@ class Story:
             before = now
             # What follows an answer, such as a card's next state, has no event of its own.
             await asyncio.sleep(0.05)
+        # Those of threads last: whether a note in one is posted before the message to the channel is left to chance.
+        seen.sort(key=lambda one: one.data.get("thread_ts", one.ts) != one.ts)
         shown = {one.ts: self._draw(one) for one in seen}
         if view:
             shown["form"] = drawn_view(view)

@@ -376,10 +376,11 @@ class Installation:
             await asyncio.sleep(0.005)
 
     async def is_at_rest(self, *, ahead: float = 0) -> bool:
-        """Return True where no job runs, and none of the store is leased or due within so many seconds."""
+        """Return True where nobody's answer and no job runs, and none of the store is leased or due within so many seconds."""
         assert self.running is not None
         assert _Jobs.opened is not None
-        if _Jobs.opened.at_work:
+        answering = any(task.get_name() == "listener" for task in asyncio.all_tasks())
+        if answering or _Jobs.opened.at_work:
             return False
         database = self.running.store.database
         at = {"at": database.clock() + ahead}
