@@ -8,19 +8,19 @@ from __future__ import annotations
 from shared.commands.base import (
     ALIASES,
     COMMANDS,
-    Act,
     ArgumentError,
-    Arguments,
     Command,
+    Invocation,
     UsageError,
     discover,
     find_command,
+    invocation,
     nearest_of,
+    render,
 )
 from shared.commands.help import Help
 from shared.domain.card import Button, Fact, warning
 from shared.domain.roles import Role
-from shared.frozen import frozen
 from shared.text.formats import clip
 from shared.text.tokenize import Word, names_workspace, split
 
@@ -41,19 +41,6 @@ LONGEST_LINE = 4000
 LABEL_LENGTH = 70
 """Characters of a button's label; Slack allows 75."""
 PROGRAM = ("outreach", "/outreach")
-
-
-@frozen
-class Invocation:
-    """The arguments of a command, and its workspace where one is named, as `parse` read them from `line`."""
-
-    arguments: Arguments
-    workspace: str | None = None
-    line: str = ""
-
-    @property
-    def changes(self) -> bool:
-        return self.arguments.changes and not self.arguments.only_reads
 
 
 def parse(line: str) -> Invocation:
@@ -81,17 +68,6 @@ def parse(line: str) -> Invocation:
     except ArgumentError as error:
         raise misused(command, error) from None
     return Invocation(arguments=arguments, workspace=workspace, line=line)
-
-
-def invocation(arguments: Arguments, *, workspace: str | None = None) -> Invocation:
-    """Return the invocation as if a person had typed it."""
-    line = arguments.line if isinstance(arguments, Act) else render(arguments, workspace=workspace)
-    return Invocation(arguments=arguments, workspace=workspace, line=line)
-
-
-def render(arguments: Arguments, *, workspace: str | None = None) -> str:
-    """The line that `parse` reads back to the same arguments and workspace."""
-    return f"{arguments.line} @{workspace}" if workspace else arguments.line
 
 
 _SYNONYMS = {

@@ -346,8 +346,33 @@ class Act(Changing):
 
     asks = True  # a command asks before it comes to this
 
-    def write(self) -> Iterable[str]:
-        return ()
+    @property
+    def line(self) -> str:
+        return self.verb
+
+
+@frozen
+class Invocation:
+    """The arguments of a command, and its workspace where one is named, as `parse` read them from `line`."""
+
+    arguments: Arguments
+    workspace: str | None = None
+    line: str = ""
+
+    @property
+    def changes(self) -> bool:
+        return self.arguments.changes and not self.arguments.only_reads
+
+
+def invocation(arguments: Arguments, *, workspace: str | None = None) -> Invocation:
+    """Return the invocation as if a person had typed it."""
+    line = arguments.line if isinstance(arguments, Act) else render(arguments, workspace=workspace)
+    return Invocation(arguments=arguments, workspace=workspace, line=line)
+
+
+def render(arguments: Arguments, *, workspace: str | None = None) -> str:
+    """The line that `parse` reads back to the same arguments and workspace."""
+    return f"{arguments.line} @{workspace}" if workspace else arguments.line
 
 
 class Choice(Data):

@@ -10,8 +10,7 @@ from shared.commands.base import (
     ArgumentError,
     Changing,
     CommandContext,
-    Question,
-    Result,
+    Done,
     Words,
     none_left,
     texts,
@@ -89,7 +88,7 @@ class Guard(Changing):
     def only_reads(self) -> bool:
         return self.act in {"list", "test"}
 
-    async def run(self, context: CommandContext) -> Result | Question:
+    async def run(self, context: CommandContext) -> Done:
         from shared.commands import rules  # late: every start of the program would wait for it
 
         return await rules.run(self, context)

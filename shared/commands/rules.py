@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from shared.commands.base import Act, Choice, CommandContext, Question, Result, ask, refused
+from shared.commands.base import Act, Choice, CommandContext, Done, Question, Result, ask, refused
 from shared.commands.guardrails import Guard
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.domain.wall_clock import moment
@@ -26,7 +26,7 @@ STAY = "Sequences that are paused stay paused."
 ALL_SILENT = "No rule posts, suggests or pauses anything until someone turns them on."
 
 
-async def run(arguments: Guard, context: CommandContext) -> Result | Question:  # noqa: PLR0911 # an act each
+async def run(arguments: Guard, context: CommandContext) -> Done:  # noqa: PLR0911 # an act each
     """Do what was asked, or ask first."""
     workspace, name, act = context.workspace.name, arguments.name, arguments.act
     rules = catalog(context.settings.guardrails(workspace), await context.records.guardrails.rules(workspace))
@@ -42,7 +42,7 @@ async def run(arguments: Guard, context: CommandContext) -> Result | Question:  
         return ask(title, text, STAY, label="Turn all off", act=TurnOff())
     if act == "off":
         until = context.now() + arguments.duration if arguments.duration else None
-        return await TurnOff(name=name, until=until).run(context)
+        return TurnOff(name=name, until=until)
     if act == "on":
         return await _turn_on(name, context)
     if act == "remove":
@@ -114,9 +114,7 @@ def _off_text(switch: Switch, context: CommandContext) -> str:
 # -- changes
 
 
-async def _add(
-    name: str, rule: Rule, rules: Mapping[str, NamedRule], context: CommandContext
-) -> Result | Question:
+async def _add(name: str, rule: Rule, rules: Mapping[str, NamedRule], context: CommandContext) -> Done:
     """A rule that pauses without asking is asked about first, with its backtest."""
     name = name or free_name(rule, rules)
     if (taken := rules.get(name)) and taken.source != "shipped":
@@ -127,7 +125,7 @@ async def _add(
         return refused("You don't have permission to pause sequences here", text, why="role")
     act = AddRule(name=name, sentence=str(rule))
     if rule.action is not Action.ACT:
-        return await act.run(context)
+        return act
     tested = await _test(name, rule, context)
     card = replace(tested.card, title=f"Let {name} pause without asking?", tone=Tone.WARN, buttons=())
     return Question(card=card, choices=(Choice("Turn on", act),))

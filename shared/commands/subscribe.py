@@ -27,6 +27,7 @@ from shared.commands.base import (
     none_left,
     read_part,
     refusal,
+    render,
     take_channel,
 )
 from shared.commands.inboxes import UNHEALTHY, Inboxes, need_inboxes
@@ -251,8 +252,6 @@ async def _whole_set(title: str, context: CommandContext, channel: str, *notes: 
 
     Each part of it that a command ends has a button.
     """
-    from shared.commands import render
-
     lines, is_one = await list_sources(context, channel), len(context.settings.workspaces) == 1
     groups: dict[Line, list[str]] = {}  # lines that differ by their event alone are one sentence
     for line in lines:
