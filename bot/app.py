@@ -147,9 +147,6 @@ async def _build_jobs(stack: AsyncExitStack, core: Core) -> tuple[JobScheduler, 
 async def _prune(store: Store, settings: Settings) -> None:
     kept = settings.retention
     bodies, records = kept.texts_days * DAY, kept.records_days * DAY
-    await store.guardrails.prune()
-    await store.domains.prune(changes_after=records)
-    await store.slack_events.forget_old()
     if count := await store.jobs.forget_orphans(settings.workspaces):
         log.warning("deleted timed pauses of workspaces that are no longer in the settings", count=count)
     for _portion in range(MOST_PORTIONS):

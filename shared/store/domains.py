@@ -10,7 +10,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from shared.domain.event_kinds import PAUSED
-from shared.domain.wall_clock import DAY, HOUR
+from shared.domain.wall_clock import HOUR
 from shared.domain_health.report import DomainChange, DomainReport, Followed, decode, encode
 from shared.frozen import frozen
 from shared.store import deliveries, facts, jobs
@@ -18,15 +18,12 @@ from shared.store.alerts import open_card, update_subject
 from shared.store.db.engine import Repository, Transaction, reads, writes
 from shared.store.db.schema import domains, literal
 from shared.store.db.schema import facts as fact_rows
-from shared.store.db.schema import jobs as job_rows
 from shared.store.deliveries import Arrival, alert_id
 from shared.store.jobs import Job
 from shared.store.messages import PlannedPost
 
 FALL = 10.0
 """Points by which a domain's lowest score falls before it is checked at once."""
-FORGOTTEN_AFTER = 7 * DAY
-"""Seconds without an inbox after which a domain is no longer checked."""
 
 
 @frozen
@@ -160,15 +157,6 @@ class Domains(Repository):
             state = {domain: tuple(checks) for domain, checks in broken.items() if checks}
             states.append((change.at.timestamp(), state))
         return states
-
-    @writes
-    def prune(self, tx: Transaction, *, changes_after: float) -> None:
-        """Forget domains that nobody sends from, and changes that are older than so many seconds."""
-        facts.forget(tx, "sender", before=tx.now - FORGOTTEN_AFTER)
-        facts.forget(tx, "change", before=tx.now - changes_after)
-        sending = sa.select(fact_rows.c.key).where(fact_rows.c.kind == "sender")
-        tx.delete(domains, domains.c.domain.not_in(sending))
-        tx.delete(job_rows, (job_rows.c.kind == "domain") & job_rows.c.key.not_in(sending))
 
 
 def _changes(tx: Transaction, names: Collection[str], since: datetime) -> list[DomainChange]:

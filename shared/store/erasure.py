@@ -12,18 +12,38 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from shared.domain.wall_clock import DAY
 from shared.frozen import frozen
 from shared.storage.database import long_statements
 from shared.storage.redaction import Redaction, rows_with
-from shared.store import messages
-from shared.store.db.engine import Repository, Transaction, portions, reads, writes
-from shared.store.db.schema import alerts, audit, deliveries, known_leads, literal, posts, questions
+from shared.store import facts, messages
+from shared.store.db.engine import AT_ONCE, Repository, Transaction, portions, reads, writes
+from shared.store.db.schema import (
+    alerts,
+    audit,
+    deliveries,
+    domains,
+    incidents,
+    jobs,
+    known_leads,
+    literal,
+    posts,
+    questions,
+    samples,
+)
+from shared.store.db.schema import facts as fact_rows
 from shared.store.deliveries import ERASED, address, lead_key
 from shared.store.messages import IS_GIVEN_UP, UNSENT, is_in
 from shared.store.post_kinds import ALERT, names
 
-PRUNED_AT_ONCE = 2_000
-"""Rows that one transaction forgets, so that the intake never waits long."""
+PRUNED_AT_ONCE = AT_ONCE
+"""Rows of a table that one transaction forgets, so that the intake never waits long."""
+COUNTS_SECONDS = 40 * DAY
+"""The time for which guardrails' counts and incidents are kept: no rule looks back further."""
+UNUSED_SECONDS = 7 * DAY
+"""The time without an inbox after which a domain is no longer checked."""
+EVENTS_SECONDS = 3 * DAY
+"""The time for which an event of Slack's is known again; Slack sends one again for about an hour."""
 STATEMENT_SECONDS = 20.0
 """A statement may look through much where the database is large."""
 REDACTED = "(erased)"
@@ -43,9 +63,10 @@ class Retention(Repository):
     def prune(self, tx: Transaction, *, bodies_after: float, hashes_after: float) -> bool:
         """Forget one portion of what is older than so many seconds: what leads wrote, and all that is recorded of them.
 
-        Returns whether more is left.
+        Likewise what is counted, checked or known only for a time of its own. Returns whether more is left.
         """
-        words, hashes, most = tx.now - bodies_after, tx.now - hashes_after, PRUNED_AT_ONCE
+        words, hashes, counts = tx.now - bodies_after, tx.now - hashes_after, tx.now - COUNTS_SECONDS
+        most = PRUNED_AT_ONCE
         # Entries of the audit are numbered as they come, and reminders quote leads.
         first_acts = sa.select(audit.c.id).order_by(audit.c.id).limit(most)
         ended = posts.c.kind.in_(names(kept="briefly")) | (posts.c.state == "sent")
@@ -63,10 +84,19 @@ class Retention(Repository):
                 # A question of `remove` names a lead.
                 tx.prune(questions, questions.c.ends_at < words, by=questions.c.ends_at, most=most),
                 tx.prune(posts, old_posts, most=most),
+                tx.prune(samples, samples.c.at < counts, by=samples.c.at, most=most),
             }
             # What Slack refused for good, of which there is little.
             lost = is_in("dead") & IS_GIVEN_UP & (posts.c.created_at < words)
             tx.delete(posts, lost)
+            tx.delete(incidents, (incidents.c.began_at < counts) & incidents.c.ended_at.is_not(None))
+        facts.forget(tx, "request", before=tx.now - EVENTS_SECONDS)
+        # The DNS of domains: its changes, and the domains that nobody sends from.
+        facts.forget(tx, "change", before=hashes)
+        facts.forget(tx, "sender", before=tx.now - UNUSED_SECONDS)
+        sending = sa.select(fact_rows.c.key).where(fact_rows.c.kind == "sender")
+        tx.delete(domains, domains.c.domain.not_in(sending))
+        tx.delete(jobs, (jobs.c.kind == "domain") & jobs.c.key.not_in(sending))
         return most in forgotten
 
 

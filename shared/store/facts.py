@@ -122,8 +122,6 @@ def _fact(row: sa.Row[Any]) -> Fact:
 # and asks for patience with `Retry-After` (https://docs.slack.dev/apis/web-api/rate-limits): the key is the method. What
 # belongs to one channel has the channel in its key.
 
-KEPT_SECONDS = 3 * 86_400.0
-"""The time for which an event is known again; Slack sends one again for about an hour."""
 UPDATE = "chat.update"
 HISTORY, REPLIES = "conversations.history", "conversations.replies"
 FARTHEST_SECONDS = 3600.0
@@ -180,11 +178,6 @@ class SlackEvents(Repository):
     def take(self, tx: Transaction, event: str) -> bool:
         """Note an event or request by its id; False: it came before."""
         return put(tx, "request", event, at=tx.now, once=True)
-
-    @writes
-    def forget_old(self, tx: Transaction) -> None:
-        """Forget events that Slack sends no more."""
-        forget(tx, "request", before=tx.now - KEPT_SECONDS)
 
 
 # -- the database's id, and its running bots

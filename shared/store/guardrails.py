@@ -34,13 +34,13 @@ from shared.records import (
 from shared.store import facts, jobs, messages
 from shared.store.alerts import open_card
 from shared.store.audit import add_entry
-from shared.store.db.engine import AT_ONCE, Repository, Transaction, method, portions, reads, writes
+from shared.store.db.engine import Repository, Transaction, method, portions, reads, writes
 from shared.store.db.schema import incidents, posts, samples, sightings
 from shared.store.deliveries import heard_since
 from shared.store.jobs import Job
 from shared.store.messages import PlannedPost
 
-SLOT_SECONDS, KEPT_SECONDS = 1800.0, 40 * DAY
+SLOT_SECONDS = 1800.0
 """A day's counts are kept once in each slot: what a subject sent before a window began is known to half an hour."""
 LEFT_OUT = -1
 """The number in the place of a count that the service left out."""
@@ -234,17 +234,6 @@ class Guardrails(Repository):
         is_newer = samples.c.at < new.excluded.at
         keys = samples.primary_key.columns
         tx.execute(new.on_conflict_do_update(index_elements=keys, set_=newest, where=is_newer), rows)
-
-    async def prune(self) -> None:
-        """Delete what is old; in portions, as others write too."""
-        await self.database.drain(_forget)
-
-
-def _forget(tx: Transaction) -> int:
-    """Delete a portion of what is old; returns how many counts."""
-    over = (incidents.c.began_at < tx.now - KEPT_SECONDS) & incidents.c.ended_at.is_not(None)
-    tx.delete(incidents, over)
-    return tx.prune(samples, samples.c.at < tx.now - KEPT_SECONDS, by=samples.c.at, most=AT_ONCE)
 
 
 def _values_of(sample: CountSample) -> dict[str, Any]:

@@ -69,7 +69,7 @@ async def test_domains_that_nobody_sends_from_are_forgotten(store: Store, clock:
     clock.now += 6 * DAY
     await store.domains.watch("acme", {DOMAIN: 90.0})
     clock.now += 2 * DAY
-    await store.domains.prune(changes_after=DAY)
+    await store.retention.prune(bodies_after=DAY, hashes_after=DAY)
     assert (await due(store)).domain == DOMAIN
     # After the lease the other domain would be next, were it still there.
     clock.now += LEASE + 1
