@@ -330,8 +330,10 @@ class Installation:
         except (aiohttp.ClientConnectionError, TimeoutError):
             return False
 
-    async def restart(self) -> None:
+    async def restart(self, toml: str = "") -> None:
         await self.stop()
+        if toml:
+            self.set(toml)
         await self.start()
 
     @property

@@ -46,9 +46,7 @@ async def test_forty_replies_at_once_are_a_few_messages_of_up_to_thirteen(team: 
 
 
 async def test_each_reply_of_a_message_is_claimed_by_itself(team: Team) -> None:
-    await team.stop()
-    team.set('[routes]\nmention = "U0BEN00002"\n')
-    await team.start()
+    await team.restart('[routes]\nmention = "U0BEN00002"\n')
     bundle, names = await largest(team, 20)
     assert "<@U0BEN00002>" in bundle.mrkdwn
     await team.click(bundle, "Claim", near=f"{names[2]} at Acme", user="ben")

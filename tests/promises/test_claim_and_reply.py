@@ -203,9 +203,8 @@ async def test_a_long_reply_makes_an_address_of_bounded_length(team: Team) -> No
 
 
 async def test_without_a_public_address_there_is_claim_and_the_link(team: Team) -> None:
-    await team.stop()
     del team.environ["OUTREACH_PUBLIC_URL"]
-    await team.start()
+    await team.restart()
     card = await posted(team)
     assert card.buttons[0] == "Claim"
     assert BUTTON not in card.buttons

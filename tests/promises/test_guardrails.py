@@ -58,7 +58,8 @@ async def spike(team: Team) -> None:
 
 
 async def pause_by_rule(team: Team) -> Message:
-    """Return what the rule says that pauses for these bounces."""
+    """Return what the rule says that pauses for these bounces; an earlier resumption holds up nothing."""
+    await team.say(f'resume "{NAME}"')
     await spike(team)
     return await look(team, "many paused")
 

@@ -9,9 +9,8 @@ ANN = "U0ANN00001"
 
 async def to_ann(team: Team) -> None:
     """Have the alerts go to a person."""
-    await team.stop()
     team.environ["OUTREACH_ALERT_CHANNEL"] = ANN
-    await team.start()
+    await team.restart()
 
 
 async def test_a_card_to_a_person_is_updated_where_it_stands(team: Team) -> None:

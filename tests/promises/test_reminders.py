@@ -49,9 +49,7 @@ async def test_an_escalation_comes_after_fifteen_minutes_and_is_the_last(team: T
 
 
 async def test_an_escalation_goes_to_its_channel_and_mentions_whom_it_shall(team: Team) -> None:
-    await team.stop()
-    team.set(f'[alerts]\nescalate_to = "{SALES}"\nescalate_mention = "U0BEN00002"\n')
-    await team.start()
+    await team.restart(f'[alerts]\nescalate_to = "{SALES}"\nescalate_mention = "U0BEN00002"\n')
     await posted(team)
     await team.pass_time(minutes=16)
     there = await team.message("Ada at Acme", channel=SALES)
@@ -99,9 +97,7 @@ def around(moment: datetime, *, hours: int = 2) -> str:
 
 async def mentioning(team: Team, quiet: str) -> None:
     """Let the alert channel mention Ben, but in these hours."""
-    await team.stop()
-    team.set(f'[routes]\nmention = "U0BEN00002"\nquiet = "{quiet}"\ntimezone = "UTC"\n')
-    await team.start()
+    await team.restart(f'[routes]\nmention = "U0BEN00002"\nquiet = "{quiet}"\ntimezone = "UTC"\n')
 
 
 async def test_quiet_hours_hold_the_mention_and_not_the_card(team: Team) -> None:
@@ -123,10 +119,11 @@ async def test_outside_quiet_hours_the_channel_is_mentioned(team: Team) -> None:
 
 
 async def test_a_channel_mentions_whom_its_settings_name(team: Team) -> None:
-    await team.stop()
-    team.set('[routes]\nmention = "U0BEN00002"\n')
-    await team.start()
-    assert "<@U0BEN00002>" in (await posted(team)).mrkdwn
+    await team.restart('[routes]\nmention = "U0BEN00002"\n')
+    card = await posted(team)
+    await team.pass_time(minutes=6)
+    for message in (card, await team.in_thread(card, "6 min")):
+        assert "<@U0BEN00002>" in message.mrkdwn
 
 
 async def test_a_paused_domain_is_reminded_of_until_someone_acknowledges(team: Team) -> None:
@@ -136,6 +133,8 @@ async def test_a_paused_domain_is_reminded_of_until_someone_acknowledges(team: T
     await team.in_thread(card, "useacme.example")
     await team.click(await team.present(card), "Acknowledge")
     await team.changed(card, "@ann")
+    late = await team.ask(f"ack {card.alert_id}", user="ben")
+    assert "@ann acknowledged useacme.example" in late.title
     await team.in_thread(card, "acknowledged by @ann")
     before = len(await team.thread(card))
     await team.pass_time(hours=9)
@@ -145,9 +144,7 @@ async def test_a_paused_domain_is_reminded_of_until_someone_acknowledges(team: T
 
 async def with_rota(team: Team) -> None:
     """Let the bot mention Ben and Cleo in turn."""
-    await team.stop()
-    team.set('[routes.rota]\npeople = ["U0BEN00002", "U0CLEO0003"]\npass_after = "1h"\n')
-    await team.start()
+    await team.restart('[routes.rota]\npeople = ["U0BEN00002", "U0CLEO0003"]\npass_after = "1h"\n')
 
 
 async def test_who_is_away_gets_no_turn_until_they_are_back(team: Team) -> None:

@@ -52,10 +52,8 @@ async def modal(team: Team, words: str, user: str = "ben") -> str:
 
 
 async def restarted(team: Team, *, alert_channel: str = ALERTS, toml: str = "") -> None:
-    await team.stop()
     team.environ["OUTREACH_ALERT_CHANNEL"] = alert_channel
-    team.set(toml)
-    await team.start()
+    await team.restart(toml)
 
 
 async def test_a_reply_is_assigned_from_its_card_and_both_people_are_mentioned(team: Team) -> None:

@@ -46,12 +46,6 @@ async def takes_nothing(team: Team, expected: Mapping[str, str]) -> bool:
     return bool(await team.until(so, f"{expected} in /readyz"))
 
 
-async def restarted(team: Team, toml: str) -> None:
-    await team.stop()
-    team.set(toml)
-    await team.start()
-
-
 async def test_an_event_that_slack_sends_again_is_answered_once(team: Team) -> None:
     for _ in range(3):
         await event(team, name="Ev0SAMEEVENT")
@@ -120,14 +114,14 @@ async def test_a_channel_with_another_id_is_reported_there_and_its_alerts_wait_f
 ) -> None:
     rule, moved = '[[routes.rules]]\nchannel = "{}"\nevents = ["reply.interested"]\n', "C0SHARED07"
     await team.act("members", channel=PRIVATE, invite=BOT)
-    await restarted(team, rule.format(PRIVATE))
+    await team.restart(rule.format(PRIVATE))
     await team.act("channel", channel=PRIVATE, id=moved)
     assert await takes_nothing(team, {PRIVATE: "channel_id_changed"})
     await team.message(f"from {PRIVATE} to {moved}", channel=moved)
     await team.deliver(interested("Ada"))
     await team.card("Ada")
     assert await takes_nothing(team, {PRIVATE: "channel_id_changed"})
-    await restarted(team, rule.format(moved))
+    await team.restart(rule.format(moved))
     assert await takes_nothing(team, {})
     await team.card("Ada", channel=moved)
 
@@ -153,8 +147,7 @@ async def test_readyz_says_at_once_that_the_app_was_removed(team: Team) -> None:
 async def test_channels_of_the_settings_are_checked_and_joined_at_the_start(team: Team) -> None:
     await team.stop()
     await team.act("channel", channel=ALERTS, archived=True)
-    team.set(f'[routes]\nfallback = "{GENERAL}"\n')
-    await team.start()
+    await team.restart(f'[routes]\nfallback = "{GENERAL}"\n')
     assert await takes_nothing(team, {ALERTS: "is_archived"})
     await team.message("Can't post to #outreach-alerts", channel=GENERAL)
     assert BOT in team.slack.workspace.channels[GENERAL].members

@@ -42,9 +42,8 @@ async def test_a_command_of_another_organization_with_the_id_of_one_of_our_peopl
 
 
 async def test_a_colleague_from_another_team_of_the_same_organization_can_pause(team: Team) -> None:
-    await team.stop()
     await team.act("settings", enterprise_id="E0OURS0001")
-    await team.start()
+    await team.restart()
     await team.say(f'pause "{NAME}"', user="ann", team=FOREIGN)
     assert await team.until(lambda: team.account.is_paused(NAME))
 

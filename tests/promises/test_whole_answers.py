@@ -68,7 +68,9 @@ digest now
 guardrails
 guardrails test bounces-5
 report
+report last month
 audit
+pause fintehc 2h
 whoami
 away
 nosuch
@@ -568,9 +570,8 @@ async def test_a_story_shows_what_it_did_to_the_last_word(
     snapshot: SnapshotAssertion, team: Team, shell: Shell, name: str
 ) -> None:
     if name in SETTINGS:
-        await team.stop()
         use(team, SETTINGS[name])
-        await team.start()
+        await team.restart()
     story = Story(team, shell)
     for number, line in enumerate(unhurried(map(str.strip, STORIES[name].strip().splitlines()))):
         told = await story.tell(line)
@@ -864,9 +865,8 @@ async def test_each_page_of_the_dashboard_is_whole(
     """Some replies wait, and a domain of the crisis is paused; keys go through pages, ask, change and take back."""
     settings = '\n[dashboard]\nslack_user = "U0ANN00001"\n'
     if name == "workspaces":
-        await team.stop()
         use(team, WORKSPACES, settings)
-        await team.start()
+        await team.restart()
     else:
         team.set(settings)
     for lead in ("Ada", "Bob") if name == "pages" else ("Ada", "Bob", "Cleo", "Dora"):

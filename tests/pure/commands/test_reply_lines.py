@@ -125,7 +125,8 @@ def test_several_replies_are_offered_and_a_name_that_nobody_has_is_answered_with
         "Use the lead's name, company or address.",
     )
     unknown = Card("Unknown command")
-    assert dispatch.near_miss(unknown, "cliam ada").text == ("Did you mean “claim ada”?",)
+    near = dispatch.near_miss(unknown, "cliam ada")
+    assert (near.text, near.buttons[0].label) == (("Did you mean “claim ada”?",), "Claim ada")
     assert dispatch.near_miss(unknown, "cliam") == unknown
 
 
