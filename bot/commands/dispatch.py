@@ -450,7 +450,7 @@ def near_miss(card: Card, line: str) -> Card:
     if not near:
         return card
     meant = f"{near[0]} {rest.strip()}"
-    button = Button(clip(f"{meant[0].upper()}{meant[1:]}", length=70), Typed(meant))
+    button = Button(f"{meant[0].upper()}{meant[1:]}", Typed(meant))
     return replace(card, text=(f"Did you mean “{meant}”?",), buttons=(button,))
 
 

@@ -152,6 +152,7 @@ async def test_the_card_of_a_paused_domain_says_what_is_wrong_with_its_dns_and_w
         return words in (await team.present(card)).shown
 
     await team.until(lambda: known("DNS good"), "the look after the pause")
+    assert await known("DNS good"), "until it is looked at again, and from then on"
     await change(team.account, "second_spf")
     await team.until(lambda: known(MERGED), "what to publish")
     assert "SPF" in (await team.present(card)).shown

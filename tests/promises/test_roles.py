@@ -67,6 +67,7 @@ async def test_a_refused_act_and_a_refused_form_are_in_the_audit_log(team: Team)
     await team.click(await team.card("Ada"), "Claim", user="gus")
     await team.ask("release Ada", user="gus")
     await team.act("shortcut", callback_id="pause_form", user="gus", wait=5)
+    assert "have permission" in str(await team.open_view("gus"))
     log = data_of(await team.ask("audit"))
     assert all(line in log for line in ("claim al_", "release Ada", "slack · pause"))
     assert log.count("refused: role") == 3
