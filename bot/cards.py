@@ -57,7 +57,7 @@ from shared.settings import Settings
 from shared.store import post_kinds
 from shared.store.messages import Post
 from shared.store.post_kinds import ALERT
-from shared.text.formats import clip, show_number, show_some, show_span
+from shared.text.formats import clip, clip_name, show_number, show_some, show_span
 from shared.text.links import answer_link as mail_address
 from shared.text.links import lead_link
 from shared.text.quotations import without_quotation
@@ -94,7 +94,7 @@ ROW = 2
 def about(event: Event) -> str:
     """`Ada Lovelace at Acme`, as far as it is known."""
     name = clip(event.lead.name or event.domain or event.inbox or "Someone")
-    return f"{name} at {clip(event.lead.company, length=40)}" if event.lead.company else name
+    return f"{name} at {clip_name(event.lead.company)}" if event.lead.company else name
 
 
 def facts(alert: Alert, *labels: str) -> tuple[Fact, ...]:
@@ -473,7 +473,7 @@ def _facts(alert: Alert, standing: Standing) -> str:
     facts = (
         f"DNS {standing.dns}" if isinstance(standing.dns, str) else "",
         _summary(standing.inboxes) if standing.inboxes else clip(alert.event.inbox or ""),
-        show_some([clip(name, length=40) for name in standing.sequences], NAMED),
+        show_some([clip_name(name) for name in standing.sequences], NAMED),
         clip(rules, length=LINE),
         f"acknowledged by @{alert.acked_name}" if alert.acked_at is not None else "",
     )

@@ -60,7 +60,7 @@ from shared.store import Store
 from shared.store.guardrails import HELD_EVERY
 from shared.store.jobs import Again, Done, End, Job
 from shared.store.messages import INCIDENT, PlannedPost
-from shared.text.formats import clip, show_number, show_some
+from shared.text.formats import clip, clip_name, show_number, show_some
 
 RETRY_SECONDS = 5.0
 ATTEMPTS = 20
@@ -560,7 +560,7 @@ def paused_card(
     """The card of a rule that paused these; its title is that of the change, which says how they are now."""
 
     def listed(lead: str, labels: Sequence[str]) -> str:
-        some = show_some([clip(label, length=40) for label in labels], MOST_NAMES)
+        some = show_some([clip_name(label) for label in labels], MOST_NAMES)
         return f"{lead}{some}." if labels else ""
 
     return _card(

@@ -35,7 +35,7 @@ from shared.store.jobs import Again, Done, End, Job
 from shared.store.messages import FARTHEST_LOOKUP, INCIDENT, LONGEST_SECONDS, LONGEST_TRIAL, PlannedPost
 from shared.store.post_kinds import NOTE, TURN, UNACKNOWLEDGED, UNFINISHED
 from shared.store.sequences import LATE_EVERY, TimerReplaced, timer_of
-from shared.text.formats import clip, show_number, show_some, show_span
+from shared.text.formats import clip, clip_name, show_number, show_some, show_span
 
 BOT = Actor(name="outreach", face="bot")
 RESUMED_AT_ONCE = 5
@@ -187,7 +187,7 @@ class DueJobs:
 
 def ended_card(names: Sequence[str]) -> Card:
     """The end of pauses that no message of the bot tells of: of a shell, or of sequences that are gone."""
-    short = sorted(clip(name, length=40) for name in names)
+    short = sorted(clip_name(name) for name in names)
     if not short:
         return warning("The sequences were deleted before their pause ended")
     if len(short) == 1:

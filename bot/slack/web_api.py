@@ -229,7 +229,7 @@ def _refusal(answer: WebhookResponse) -> SlackError | None:
     body = data if isinstance(data, dict) else {}
     if answer.status_code == 200 and body.get("ok") is not False:
         return None
-    return SlackError(str(body.get("error") or ""), status=answer.status_code, details=_details(body))
+    return SlackError(str(body.get("error")), status=answer.status_code, details=_details(body))
 
 
 def _details(data: Mapping[str, Any]) -> list[str]:

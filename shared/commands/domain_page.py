@@ -29,7 +29,7 @@ from shared.domain_health.lookup import Lookup, resolvers_of, system_resolvers
 from shared.domain_health.report import DomainChange, DomainReport
 from shared.frozen import frozen
 from shared.records import DomainPast, DomainPause
-from shared.text.formats import clip, show_number, show_rate, show_some, show_span
+from shared.text.formats import clip, clip_name, show_number, show_rate, show_some, show_span
 
 WEEK, LOOK_BACK = timedelta(days=7), timedelta(days=30)
 MOST_CHANGES, MOST_SEQUENCES = 8, 6
@@ -236,7 +236,7 @@ def _from_records(page: Page, paused: Collection[str], context: CommandContext) 
         yield Fact(sequences, "unknown: no delivery named one in the last 30 days", tone=Tone.UNKNOWN)
         return
     labels = [
-        f"{clip(name, length=40)}{' (paused)' if name.casefold() in paused else ''}"
+        f"{clip_name(name)}{' (paused)' if name.casefold() in paused else ''}"
         for name in page.month.sequences
     ]
     yield Fact(sequences, show_some(labels, MOST_SEQUENCES, separator=" · "))

@@ -19,7 +19,7 @@ from shared.commands.base import (
     which,
 )
 from shared.domain.card import Button, Card, Row, Table, Tone, columns, number
-from shared.text.formats import clip, show_number
+from shared.text.formats import clip_name, show_number
 
 if TYPE_CHECKING:
     from shared.api.models import Inbox
@@ -108,7 +108,7 @@ class Domains(Arguments):
             rows.append(Row(cells, tone=one.tone))
             data.append(dict(zip(("domain", "state", "lowest_health", "bounces_24h"), cells, strict=True)))
             if one.tone in {Tone.BAD, Tone.WARN}:
-                buttons.append(Button(clip(one.domain, length=40), Domain(name=one.domain)))
+                buttons.append(Button(clip_name(one.domain), Domain(name=one.domain)))
         missing = "Bounces are unknown where the bot has recorded less than 24 hours."
         card = Card(
             show_number(len(domains), "domain") if domains else "No domains",

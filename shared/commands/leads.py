@@ -30,7 +30,7 @@ from shared.commands.base import (
 )
 from shared.commands.sequences import resolve_sequence
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, warning, when
-from shared.text.formats import clip, plural, show_number
+from shared.text.formats import clip, clip_name, plural, show_number
 from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
@@ -337,7 +337,7 @@ def _several(who: str, leads: Sequence[models.Lead], action: type[OnLead]) -> Ca
     """The question which of them is meant."""
     verb = action.verb.capitalize()
     ids = [lead.id for lead in leads[:MOST_BUTTONS]]
-    buttons = [Button(f"{verb} {clip(name, length=40)}", action(who=name)) for name in ids]
+    buttons = [Button(f"{verb} {clip_name(name)}", action(who=name)) for name in ids]
     return which("lead", who, len(leads), table=lead_table(leads), buttons=buttons)
 
 

@@ -35,7 +35,7 @@ from shared.commands.inboxes import need_inboxes
 from shared.commands.sequences import Sequences, read_pauses, resolve_sequence, sequence_table
 from shared.commands.times import END_WORDS, End, end_mistake, read_end
 from shared.domain.card import Button, Card, Fact, Tone, warning
-from shared.text.formats import clip, show_number, show_some
+from shared.text.formats import clip, clip_name, show_number, show_some
 from shared.text.tokenize import quote
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class SetStatus(Act):
     def label(self) -> str:
         """`Pause 12 sequences`, `Pause Q3 founders`."""
         many = show_number(len(self.targets), "sequence")
-        one = clip(self.targets[0].label, length=40) if len(self.targets) == 1 else many
+        one = clip_name(self.targets[0].label) if len(self.targets) == 1 else many
         return f"{self.verb.capitalize()} {one}"
 
     async def run(self, context: CommandContext) -> Result:
@@ -267,7 +267,7 @@ def _no_end(arguments: OnSequences, target: tuple[str, ...], words: tuple[str, .
     buttons: tuple[Button, ...] = ()
     if mistake.near:
         meant = replace(arguments, target=target, end=mistake.near)  # type: ignore[call-arg] # it is a Pause
-        buttons = (Button(f"Pause {clip(str(mistake.near), length=40)}", meant),)
+        buttons = (Button(f"Pause {clip_name(str(mistake.near))}", meant),)
     hint = f"{mistake.hint} A reason comes after `reason`. If it is part of a name, put the name in quotes."
     title = mistake.problem.removesuffix(".")
     return UsageError(warning(title, "Nothing was paused.", hint, buttons=buttons))
@@ -379,7 +379,7 @@ def rows_of(targets: Iterable[Target], status: SequenceStatus) -> tuple[dict[str
 
 
 def names_of(targets: Many[Target]) -> str:
-    return show_some([clip(target.label, length=40) for target in targets], SHOWN)
+    return show_some([clip_name(target.label) for target in targets], SHOWN)
 
 
 LEFT: Mapping[Outcome, str] = {

@@ -27,7 +27,7 @@ from shared.commands.base import (
 )
 from shared.commands.times import END_WORDS, read_end
 from shared.domain.card import Action, Button, Card, Column, Row, Table, Tone, columns, number
-from shared.text.formats import clip, plural, show_number
+from shared.text.formats import clip_name, plural, show_number
 from shared.text.tokenize import CURLY
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class Match(Data):
         for one in offered:
             rows.append(Row((one.id, one.name, one.status, one.steps)))
             name = f" ({one.id})" if count[one.label] > 1 else ""
-            buttons.append(Button(clip(one.label, length=40) + name, choice(one.id)))
+            buttons.append(Button(clip_name(one.label) + name, choice(one.id)))
         heads = columns("Id", "Name", "Status", number("Steps"))
         table = Table(heads, rows, total=fitting or len(rows))
         buttons = buttons or [Button("All sequences", Sequences())]

@@ -32,7 +32,7 @@ from shared.commands.pause import (
 )
 from shared.domain.card import Card, Row, Table, Tone, columns, warning
 from shared.domain.wall_clock import moment
-from shared.text.formats import clip, show_number, show_some
+from shared.text.formats import clip, clip_name, show_number, show_some
 
 if TYPE_CHECKING:
     from shared.records import AuditEntry, Before
@@ -71,7 +71,7 @@ class Undo(Changing):
         left, others = _left(entry, context)
         labels: dict[str, list[str]] = {}
         for one in left.values():
-            labels.setdefault(_state(one, context), []).append(clip(one.label, length=40))
+            labels.setdefault(_state(one, context), []).append(clip_name(one.label))
         does = [f"Then {state}: {show_some(named, NAMED)}." for state, named in labels.items()]
         label = f"{UNDO} {show_number(len(left), 'change')}"
         title = f"Undo “{clip(entry.command)}” of {context.show(entry.at)}?"
@@ -134,7 +134,7 @@ def _left(entry: AuditEntry, context: CommandContext) -> tuple[Mapping[str, Befo
         if later:
             by = f" by {later.by}" if later.by else ""
             how = f"{EFFECT[later.status]}{by}{context.until(moment(later.ends_at))}"
-        others.append(f"{clip(before.label, length=40)} ({how})")
+        others.append(f"{clip_name(before.label)} ({how})")
     text = f"Left as is: {show_some(others, NAMED)}." if others else ""
     if not left:
         why = "it was changed later"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from shared.domain.wall_clock import QuietHours, find_zone, parse_time
 from shared.frozen import frozen
-from shared.text.formats import clip
+from shared.text.formats import clip_name
 from shared.text.sanitize import visible
 from shared.text.tokenize import parse_duration
 
@@ -305,7 +305,7 @@ class _Sentence:
 
     def _fail(self, text: str = "") -> NoReturn:
         text = re.sub(r"\0[0-9]+", lambda mark: f'"{self._named(mark[0])}"', text or self._left)
-        raise Misunderstood(f"“{clip(text, length=40)}” isn't understood here")
+        raise Misunderstood(f"“{clip_name(text)}” isn't understood here")
 
     def _length(self, text: str) -> timedelta:
         return parse_duration(text) or self._fail(text)

@@ -84,3 +84,8 @@ def clip(text: str, *, length: int = 60) -> str:
     """A text in one line of at most `length` characters."""
     line = " ".join(text.split())
     return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def clip_name(name: str) -> str:
+    """A name among others, in one line of at most 40 characters."""
+    return clip(name, length=40)
