@@ -26,12 +26,6 @@ async def tries(team: Team) -> int:
     return len([one for one in posts if one["request"]["channel"] == ALERTS])
 
 
-async def restart_with_fallback(team: Team) -> None:
-    await team.stop()
-    team.set(f'[routes]\nfallback = "{SALES}"\n')
-    await team.start()
-
-
 async def refused(team: Team, error: str) -> bool:
     """Return True once the figures name the error."""
     _, text = await team.get("/metrics")
@@ -39,7 +33,7 @@ async def refused(team: Team, error: str) -> bool:
 
 
 async def test_a_post_that_slack_refuses_for_good_is_tried_a_few_times_and_then_reported(team: Team) -> None:
-    await restart_with_fallback(team)
+    await team.restart(f'[routes]\nfallback = "{SALES}"\n')
     await refuse(team, FOR_GOOD, channel=ALERTS)
     await team.deliver(interested("Ada"))
     await team.until(lambda: refused(team, FOR_GOOD))
