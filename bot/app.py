@@ -172,4 +172,5 @@ async def _heartbeat(store: Store) -> AsyncIterator[Callable[[], Awaitable[None]
         yield partial(store.instance.beat, process)
     finally:
         with contextlib.suppress(RecordsUnavailable, TimeoutError):
-            await asyncio.wait_for(store.instance.leave(process), GRACE)
+            async with asyncio.timeout(GRACE):
+                await store.instance.leave(process)

@@ -49,7 +49,8 @@ class ReadinessProbe:
     async def self_test(self, context: CommandContext) -> Card:
         """The answer to `doctor`: each part of the running bot, as far as the reader's workspace and channels go."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.probe(), TIMEOUT)
+            async with asyncio.timeout(TIMEOUT):
+                await self.probe()
         _, state = await self.readiness()
         closed = state.get("channels", {}).items()
         channels = [await self._closed(channel, error, context.actor) for channel, error in closed]
@@ -169,7 +170,8 @@ class ReadinessProbe:
                 counter.labels(name).reset()  # the client counts; nothing reads the metric in between
                 counter.labels(name).inc(count)
         try:
-            backlogs = await asyncio.wait_for(self._store.backlogs(), CHECK_TIMEOUT)
+            async with asyncio.timeout(CHECK_TIMEOUT):
+                backlogs = await self._store.backlogs()
         except (RecordsUnavailable, TimeoutError):
             return
         now = self._store.database.clock()

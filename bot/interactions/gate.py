@@ -56,7 +56,9 @@ class RequestGate:
         if name := _name_of(body):
             # A database that does not answer must not leave the person without a word.
             with contextlib.suppress(RecordsUnavailable, TimeoutError):
-                if not await asyncio.wait_for(self._taken.take(name), ANSWERED_WITHIN):
+                async with asyncio.timeout(ANSWERED_WITHIN):
+                    is_new = await self._taken.take(name)
+                if not is_new:
                     log.info("request repeated")
                     return False
         event: Mapping[str, Any] = body["event"] if body.get("type") == "event_callback" else {}

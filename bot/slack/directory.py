@@ -97,7 +97,8 @@ class UserDirectory:
         if answer is not None and age < (PERSON_SECONDS if kind in _PERSONAL else FRESH_SECONDS):
             return answer
         try:
-            answer = await asyncio.wait_for(fetch(), seconds)
+            async with asyncio.timeout(seconds):
+                answer = await fetch()
         except (SlackError, TimeoutError) as error:
             log.warning("Slack didn't respond", kind=kind, key=key, error=str(error))
             # Whom Slack no longer knows must not keep what they could do.

@@ -151,7 +151,8 @@ class SocketMode:
         connection = Connection(self._app_token, self._slack.client)
         try:
             connection.wss_uri = str(ticket["url"])
-            await asyncio.wait_for(self._connect_and_greet(connection), CONNECT_SECONDS)
+            async with asyncio.timeout(CONNECT_SECONDS):
+                await self._connect_and_greet(connection)
         except BaseException:
             await connection.finish(0.0)
             raise

@@ -146,7 +146,8 @@ class WebApi:
         metrics.SLACK_CALLS.labels(method).inc()
         sent = {"http_verb": "GET", "params": placed} if reads else {"json": placed}
         try:
-            answer = await asyncio.wait_for(self.client.api_call(method, **sent), seconds)
+            async with asyncio.timeout(seconds):
+                answer = await self.client.api_call(method, **sent)
         except _FAILURES as error:
             raise _slack_error(error) from error
         except _ODD as error:

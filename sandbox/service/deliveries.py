@@ -152,7 +152,8 @@ class Deliveries:
                         self._sending.add(task)
                         task.add_done_callback(self._sending.discard)
                     with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(self._woken.wait(), _POLL_SECONDS)
+                        async with asyncio.timeout(_POLL_SECONDS):
+                            await self._woken.wait()
                     self._woken.clear()
             finally:
                 left = list(self._sending)

@@ -49,7 +49,8 @@ class Feed:
     async def _changed(self, seconds: float) -> bool:
         """Wait for the next change; false if none came within so many seconds."""
         try:
-            await asyncio.wait_for(self._change.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._change.wait()
         except TimeoutError:
             return False
         return True

@@ -144,7 +144,8 @@ class Sockets:
         try:
             if not self.silent:
                 await connection.websocket.send_json(envelope)
-            return await asyncio.wait_for(future, seconds)
+            async with asyncio.timeout(seconds):
+                return await future
         except (WebSocketDisconnect, RuntimeError, ConnectionError) as error:
             raise NoConnectionError from error
         finally:

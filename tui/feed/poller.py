@@ -270,10 +270,10 @@ class Poller:
             for condition in present
         ]
         spared = "" if is_read else OF_DOMAINS
-        following = self._history.follow_problems(starts, spared=spared, now=now)
         # Without an answer in time the board goes out with the starts of before, and the next one asks again.
         with contextlib.suppress(TimeoutError):
-            problems = await asyncio.wait_for(following, SAVE_WAIT)
+            async with asyncio.timeout(SAVE_WAIT):  # `wait_for` of Python 3.11 may lose a cancellation
+                problems = await self._history.follow_problems(starts, spared=spared, now=now)
             if problems is not None:
                 self._problems = problems
                 self._has_looked = self._has_looked or is_read

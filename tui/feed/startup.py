@@ -210,7 +210,8 @@ class ServiceFeed:
         from shared.store import open_records
 
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._is_wanted.wait(), SETTLE_SECONDS if self.has_bot else None)
+            async with asyncio.timeout(SETTLE_SECONDS if self.has_bot else None):
+                await self._is_wanted.wait()
         async with open_records(self._settings.database) as self._records:
             self._context = CommandContext(
                 workspace=self._place,
@@ -228,7 +229,8 @@ class ServiceFeed:
                 await self._read_records(self._records, poller)
                 # What somebody changes here is read at once: the end of their pause stands in its line.
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._is_changed.wait(), RECORDS_EVERY_SECONDS)
+                    async with asyncio.timeout(RECORDS_EVERY_SECONDS):
+                        await self._is_changed.wait()
 
     async def _read_records(self, records: Store, poller: Poller) -> None:
         """Show what the bot has recorded; pauses and firings of which nothing can be read now stay."""
