@@ -355,7 +355,7 @@ class Digest(InChannel, Changing):
             (wanted,) = _recurrences(self.at)
             at = str(replace(wanted, zone=wanted.zone or zone))
         where = mention_channel(channel)
-        title, is_new = f"Digests of {where}", at != before
+        title, is_new = f"Digests of {where}", at != before and at not in str(before).split(" and ")
         if is_new:
             title = f"{where} now gets a digest: {at}" if at else f"{where} no longer gets a digest"
             await records.set_digest(name, channel, at)

@@ -78,6 +78,8 @@ async def test_the_audit_log_names_no_private_channel_to_others(team: Team) -> N
 async def test_a_message_about_a_digest_says_how_it_is_now(team: Team) -> None:
     told = await team.ask("digest at 09:00 UTC #sales")
     assert "#sales now gets a digest" in told.title
+    await team.ask("digest at mon 08:00 UTC #sales")
+    assert (await team.ask("digest at 09:00 UTC #sales")).title.startswith("Digests of")
     await team.ask("digest off #sales", user="ben")
     now = await team.changed(told, "#sales no longer gets a digest")
     assert not now.buttons
