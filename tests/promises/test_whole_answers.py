@@ -70,7 +70,7 @@ guardrails test bounces-5
 report
 report last month
 audit
-pause fintehc 2h
+pause fintechs 2hh
 whoami
 away
 nosuch
