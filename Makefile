@@ -10,8 +10,8 @@ RUN := .venv/.run.stamp
 DEV := .venv/.dev.stamp
 # What a new environment gets; the lock of the tests holds that of the program.
 LOCK := requirements.lock
-# Each process loads all tests, for six seconds of a processor; five keep two cores busy, since many tests wait.
-TESTS := -n 5 --dist worksteal --ignore=tests/e2e -p no:schemathesis
+# Each process loads all tests, for four seconds of a processor; four keep two cores busy, since many tests wait.
+TESTS := -n 4 --dist worksteal --ignore=tests/e2e -p no:schemathesis
 # Properties wait for nothing, and the files of the others need not be loaded.
 SEARCHED := -n 2 --dist worksteal -p no:schemathesis -m "hypothesis and not e2e and not postgresql and not soak"
 # Moments at which dates go wrong, each in a zone: Mondays, months, years and leap days that begin or end while the

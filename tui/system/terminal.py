@@ -63,7 +63,7 @@ async def exit_when_terminal_gone(
 
     def watch() -> None:
         while not stopped.wait(EVERY):
-            if is_lost(descriptor):
+            if is_lost(descriptor) and not stopped.is_set():  # what is closed after the end isn't lost
                 end()
                 return
 
