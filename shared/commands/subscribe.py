@@ -339,6 +339,10 @@ class Digest(InChannel, Changing):
         at = f"at {self.at}" if self.at else self.action
         return (*at.split(), *super().write())
 
+    @property
+    def only_reads(self) -> bool:
+        return self.action in {"now", "today"}
+
     async def run(self, context: CommandContext) -> Result:
         """Show a digest or the schedule; or change the schedule, which the channel sees only where that is news."""
         if self.action in {"now", "today"}:
