@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 from urllib.parse import urlsplit
@@ -62,9 +63,11 @@ async def viewers(*sizes: str) -> None:
     """Wait until the viewers that run have these sizes."""
 
     def running() -> bool:
-        processes = psutil.Process().children(recursive=True)
-        alive = [one for one in processes if one.status() != psutil.STATUS_ZOMBIE]
-        environs = [one.environ() for one in alive if SLEEPER[2] in one.cmdline()]
+        environs = []
+        for one in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):  # it ends meanwhile
+                if one.status() != psutil.STATUS_ZOMBIE and SLEEPER[2] in one.cmdline():
+                    environs.append(one.environ())
         return sorted(sizes) == sorted(f"{one['COLUMNS']}x{one['ROWS']}" for one in environs)
 
     await until(running)
