@@ -27,7 +27,7 @@ from cli.console.resources import open_replies
 from shared import settings as shared_settings
 from tests.kit.databases import migrated_file
 from tests.kit.service import Account
-from tests.kit.waiting import until
+from tests.kit.waiting import is_awaited, until
 from tui.app import run
 from tui.app.dashboard import DashboardApp
 from tui.screens.replies import RepliesPage
@@ -221,7 +221,7 @@ class Screen:
         soon = asyncio.get_running_loop().time() + 0.1
         is_due = any(due < soon for due in poller._due.values()) if poller else False
         page = app.page
-        return is_due or (isinstance(page, RepliesPage) and bool(page._queue and not page._woken._waiters))
+        return is_due or (isinstance(page, RepliesPage) and bool(page._queue and not is_awaited(page._woken)))
 
     async def until(self, words: str) -> str:
         """Wait until these words are on the screen; the whole of it."""

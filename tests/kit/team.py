@@ -50,7 +50,7 @@ from tests.kit.ports import free_port
 from tests.kit.processes import running_async
 from tests.kit.service import Account
 from tests.kit.shell import spare_process
-from tests.kit.waiting import BOUND_SECONDS, until
+from tests.kit.waiting import BOUND_SECONDS, is_awaited, until
 
 ALERTS, SALES, PRIVATE = seed.ALERTS, seed.SALES, seed.PRIVATE
 HASTE = LeaseTimings(period=0.05, lease=1.5, read_pause=0.2, doubt=1.2)
@@ -379,12 +379,12 @@ class Installation:
 
     async def is_at_rest(self, *, ahead: float = 0) -> bool:
         """Return True where nobody's answer and no job runs, and none of the store is leased or due within so many seconds."""
-        assert self.running is not None
-        assert _Jobs.opened is not None
+        assert self.running
+        assert _Jobs.opened
         answering = any(task.get_name() == "listener" for task in asyncio.all_tasks())
-        # Where it waits for nothing, open cards are being compared with the service.
-        compared = not ahead or self.running.signals.account._event._waiters
-        if answering or _Jobs.opened.at_work or not compared:
+        # Open cards are compared with the service.
+        compares = ahead and not is_awaited(self.running.signals.account._event)
+        if answering or compares or _Jobs.opened.at_work:
             return False
         database = self.running.store.database
         at = {"at": database.clock() + ahead}

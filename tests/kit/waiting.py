@@ -26,6 +26,11 @@ async def until(
         pause = min(pause * 1.5, 0.05)  # asking is work for what is waited for, too
 
 
+def is_awaited(event: asyncio.Event) -> bool:
+    """Whether whoever acts on an event waits for it; from when it is set until they wait anew, they are about to act."""
+    return bool(event._waiters) and not event.is_set()
+
+
 def wait_until(
     condition: Callable[[], Any],
     *,

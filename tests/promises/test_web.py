@@ -65,8 +65,8 @@ async def viewers(*sizes: str) -> None:
     def running() -> bool:
         environs = []
         for one in psutil.Process().children(recursive=True):
-            with contextlib.suppress(psutil.NoSuchProcess):  # it ends meanwhile
-                if one.status() != psutil.STATUS_ZOMBIE and SLEEPER[2] in one.cmdline():
+            with contextlib.suppress(psutil.NoSuchProcess):  # it ends meanwhile, or is a zombie
+                if SLEEPER[2] in one.cmdline():
                     environs.append(one.environ())
         return sorted(sizes) == sorted(f"{one['COLUMNS']}x{one['ROWS']}" for one in environs)
 
