@@ -193,10 +193,9 @@ def proxy_for(url: str) -> str | None:
 
 
 def plainer_body(method: str, body: Mapping[str, Any], error: SlackError) -> dict[str, Any] | None:
-    """The simpler form of a body that Slack refused; the refusal is logged in Slack's own words, and counted."""
+    """The simpler form of a body that Slack refused; the refusal is logged in Slack's own words."""
     simpler = plainer(body, error.code)
     if simpler is not None:
-        metrics.SLACK_REFUSED.labels(method, error.code).inc()
         log.warning("sent in a simpler form", method=method, error=error.code, details=list(error.details))
     return simpler
 

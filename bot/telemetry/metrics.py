@@ -57,11 +57,6 @@ REFUSED_ALERTS = gauge(
 )
 OLDEST = gauge("outreach_oldest_waiting_seconds", "Age of the oldest waiting alert", ["workspace"])
 SLACK_CALLS = counter("outreach_slack_calls", "Calls to Slack's Web API", ["method"])
-SLACK_REFUSED = counter(
-    "outreach_slack_refused",
-    "Messages and views that Slack rejected and the bot sent again in a simpler form",
-    ["method", "error"],
-)
 SLACK_THROTTLED = counter("outreach_slack_throttled", "429 responses from Slack")
 API_REQUESTS = counter("outreach_api_requests", "Requests to the outreach service", ["workspace"])
 API_THROTTLED = counter("outreach_api_throttled", "429 responses from the outreach service", ["workspace"])
