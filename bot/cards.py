@@ -541,7 +541,7 @@ def dns_card(alert: Alert) -> Card:
     """
     domain, standing = clip(domain_of(alert.event) or "A domain"), standing_of(alert)
     if standing.moved:
-        return Card(f"DNS of {domain}: see the card of its pause", notifies=True)
+        return Card(f"DNS of {domain}: see the card of its pause")
     told = decode(DnsEvent, alert.event.raw)
     changes, problems = told.changes if told else (), standing.problems
     if standing.dns is None:

@@ -191,10 +191,9 @@ class AlertActions:
         if change is None:
             return Answer(GONE, settles=True)
         opens = asked.verb == "mail" and await self._store.alerts.expect_visit(alert.id, actor)
-        settles = bool(asked.person or asked.detail or asked.instead_of)
         if not change.changed:
-            settles = settles and (opens or verb == ASSIGN)
-            return Answer(unchanged_card(change.alert, actor), on_card=opens, settles=settles)
+            return Answer(unchanged_card(change.alert, actor), on_card=opens)
+        settles = bool(asked.person or asked.detail or asked.instead_of)
         self._changed()
         card = replace(card, facts=snooze_end(change.alert))
         if verb in {"claim", "takeover"}:  # away from the card: the address to write to, and what comes next
@@ -591,7 +590,7 @@ async def list_replies(asked: Replies, context: CommandContext, cards: CardSetti
             if 0 < other <= pages
         )
         card = replace(card, buttons=tuple(turns))
-    then = commands.render(asked, workspace=own or None)
+    then = commands.render(asked, workspace=own)
     items = tuple(list_item(reply, context.now(), cards, then=then) for reply in replies[:PAGE])
     # A page that a person turned to takes the place of the one before.
     return Answer(card, items=items, settles=turned > 1)

@@ -292,7 +292,7 @@ class Listeners(AsyncMiddleware):
         """The options of a menu of sequences while a person types; none where the service does not answer in time."""
         view = body.get("view") or {}
         verb = forms.verb_of(view)
-        if body["action_id"] != forms.SEQUENCE or not verb:
+        if not verb:
             return []
         name = forms.metadata_of(view, forms.WORKSPACE)
         workspace = self._contexts.workspace_or_own(name, channel=origin.channel).name

@@ -272,7 +272,7 @@ async def _whole_set(title: str, context: CommandContext, channel: str, *notes: 
             continue
         back = Unsubscribe(events=tuple(events), sequence=one.sequence, inbox=one.inbox, channel=channel)
         typed = replace(back, channel=HERE) if channel == context.actor.channel else back
-        text.append(f"{told} {render(typed, workspace=where or None)}")
+        text.append(f"{told} {render(typed, workspace=where)}")
         words = ALL if {*events} == {*EVENTS} else ", ".join(map(word_of, events))
         buttons.append(Button(f"Unsubscribe {_filter(words, line.filter, where)}", back, workspace=where))
     rows = [

@@ -131,8 +131,8 @@ class Domains(Repository):
 
     @reads
     def changes(self, tx: Transaction, names: Collection[str], since: datetime) -> Sequence[DomainChange]:
-        """The changes of these domains' DNS since then, the newest first."""
-        return sorted(_changes(tx, names, since), key=lambda change: change.at, reverse=True)
+        """The changes of these domains' DNS since then."""
+        return _changes(tx, names, since)
 
     @reads
     def broken(self, tx: Transaction, workspace: str) -> Mapping[str, Sequence[str]]:
