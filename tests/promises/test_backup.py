@@ -123,6 +123,8 @@ def test_a_newer_database_is_refused_by_every_part_and_an_older_one_with_what_to
         connection.execute("UPDATE alembic_version SET version_num = '0311'")
     said = " ".join(shell.run("bot").err.split())
     assert "start with another file or database in OUTREACH_DATABASE_URL" in said
+    shell.set("OUTREACH_DATABASE_URL", f"sqlite:///{file}/bot.db")
+    assert "can't be opened" in shell.run("bot").err
 
 
 def test_a_postgresql_is_left_to_its_own_tools(shell: Shell) -> None:

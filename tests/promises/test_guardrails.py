@@ -449,15 +449,24 @@ async def test_a_decision_of_a_rule_that_is_an_hour_old_is_void(team: Team) -> N
     assert await active(team)
 
 
-async def test_a_rule_insists_on_nothing_that_a_person_resumed_meanwhile(team: Team) -> None:
+@pytest.mark.parametrize(
+    ("last", "why"),
+    [
+        ("pause", "Someone else had already paused it."),
+        ("resume", "Someone resumed it after the rule fired."),
+    ],
+)
+async def test_a_rule_insists_on_nothing_that_a_person_resumed_meanwhile(
+    team: Team, last: str, why: str
+) -> None:
     await refuse(team, NAME)
     await spike(team)
     await asked(team)
     team.account.forget_answers()
     await team.say(f'pause "{NAME}"')
-    await team.say(f'resume "{NAME}"')
-    await look(team, "Someone resumed it after the rule fired.")
-    assert await active(team)
+    await team.say(f'{last} "{NAME}"')
+    await look(team, why)
+    assert await active(team) == (last == "resume")
 
 
 async def test_a_rule_waits_after_an_outage_of_the_bot(team: Team) -> None:

@@ -394,6 +394,9 @@ STORIES = {
         @dev whoami
         pause all
         audit
+        @ben back
+        @cleo back
+        < reply.interested Eve
     """,
     "guardrails": """
         guardrails add "pause sequence for 4h when bounces > 10 in 1h" as many
@@ -456,7 +459,7 @@ STORIES = {
         pause fintech until 2020-01-01
         pause fintech tomorow
         pause fintech friday
-        pause nothing for 2h
+        pause fintechs for ever
         pause all 2 hour
         pause
         pause fintech reason bounces are high
@@ -480,6 +483,7 @@ STORIES = {
         sequences paused
         undo
         resume all
+        pause recruitters singapor
     """,
     "two leads of a name": """
         add ada@acme.example fintech first_name=Ada email=x
