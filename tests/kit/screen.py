@@ -7,8 +7,8 @@ import contextlib
 import itertools
 import math
 import time
-from collections.abc import AsyncIterator, Mapping
-from functools import partial
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial, partialmethod
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from textual._compositor import Compositor
 from textual._context import visible_screen_stack
 from textual.app import App
 from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 from textual.screen import ModalScreen
 from textual.strip import Strip
@@ -30,11 +31,26 @@ from tests.kit.service import Account
 from tests.kit.waiting import is_awaited, until
 from tui.app import run
 from tui.app.dashboard import DashboardApp
+from tui.feed.poller import Poller
 from tui.screens.replies import RepliesPage
 from tui.theme.palette import NIGHT, Ink
 
 # By identity, as Textual's own, which a page asks a hundred thousand times for: one in Python takes ten times as long.
 RuleSet.__hash__ = object.__hash__  # type: ignore[method-assign]
+
+_parse = Stylesheet._parse_rules
+_parsed: dict[object, list[RuleSet]] = {}
+
+
+def _parse_once(sheet: Stylesheet, css: str, **source: Any) -> list[RuleSet]:
+    """Give what a part of a style sheet says: the same in every dashboard of a theme, of which each test has its own."""
+    key = (css, *source.values(), *sheet._variables.items())
+    if key not in _parsed:
+        _parsed[key] = _parse(sheet, css, **source)
+    return _parsed[key]
+
+
+Stylesheet._parse_rules = _parse_once  # type: ignore[method-assign, assignment]
 
 _INKS = {NIGHT.ink(ink): ink.value[0] for ink in reversed(Ink)}
 
@@ -72,6 +88,13 @@ async def _idle(pilot: Pilot[int]) -> None:
     await _turn()
     while _is_busy(pilot.app) and time.monotonic() < end:
         await _turn()
+
+
+def hasten(patched: pytest.MonkeyPatch) -> None:
+    """Have a pilot wait for the dashboard alone."""
+    patched.setattr(Pilot, "_wait_for_screen", _idle)
+    for module in ("app", "pilot"):
+        patched.setattr(f"textual.{module}.wait_for_idle", _turn)
 
 
 class Screen:
@@ -161,6 +184,13 @@ class Screen:
         with app._context():
             await self._pilot.pause()
 
+    def open_records(self) -> None:
+        """Have the bot's records read now, instead of some seconds after what the service has."""
+        assert isinstance(self._pilot.app, DashboardApp)
+        for state in self._pilot.app.states:
+            assert state.feed
+            state.feed._is_wanted.set()
+
     async def refresh(self) -> None:
         """Have everything read again, as the palette's "refresh" does."""
         await self.press("colon")
@@ -241,6 +271,13 @@ class Screen:
             raise AssertionError(f"{error}, but:\n{self.text}") from None
 
 
+def _read_at_once(poller: Poller, connect: Callable[[Poller, Any], None], client: Any) -> None:
+    """Have the first readings begin together: that they come one by one spares a service, and each test waited for it."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("tui.feed.poller.STAGGER", 0.0)
+        connect(poller, client)
+
+
 def _paint_nothing(compositor: Compositor, **_: Any) -> None:
     compositor._dirty_regions.clear()
     Screen.painted += 1
@@ -292,9 +329,8 @@ async def open_screen(
     # Each look draws the whole screen, so nothing is drawn in between, for no terminal. What is drawn for a real one is
     # looked at in tests/e2e.
     patched.setattr(Compositor, "render_update", _paint_nothing)
-    patched.setattr(Pilot, "_wait_for_screen", _idle)
-    for module in ("app", "pilot"):
-        patched.setattr(f"textual.{module}.wait_for_idle", _turn)
+    hasten(patched)
+    patched.setattr(Poller, "connect", partialmethod(_read_at_once, Poller.connect))
     if not notices_clock:
         patched.setattr("tui.feed.poller.CLOCK_STEP_SECONDS", math.inf)
     load = partial(shared_settings.load, environ=environ)

@@ -12,6 +12,7 @@ from textual.screen import Screen
 
 from shared.history.history import History
 from shared.storage.database import parse_url
+from tests.kit.screen import hasten
 from tests.kit.snapshots import NOW, Clock, account
 from tests.pure.dashboard.conftest import _in_utc  # noqa: F401 -- a fixture of every test here
 from tests.screens.desk import crisis
@@ -35,6 +36,7 @@ def _draw_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     Without a terminal Textual draws all the same and drops it, which is half of what these tests cost. A test of the
     drawing itself asks for `drawn`.
     """
+    hasten(monkeypatch)
     if "drawn" in request.fixturenames:
         return
 
