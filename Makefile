@@ -28,9 +28,11 @@ DATED := -m "not e2e and not postgresql and not soak and not lint and not hypoth
 	tests/sandbox/service/test_campaign.py tests/sandbox/service/test_document.py
 # TEST_NOW moves the processes of end-to-end tests too: by as much for each, or they would disagree.
 CLOCK = $(if $(TEST_NOW),env FAKETIME_DONT_FAKE_MONOTONIC=1 faketime -f "$$(printf %+d $$(( $$(date -d '$(TEST_NOW)' +%s) - $$(date +%s) )))s")
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-input --no-compile
+# A lock names all that is needed: pip need not look what its packages want.
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-input --no-compile --no-deps
 # On every core, which pip doesn't, and before several processes load it; a package may hold files of another Python.
-COMPILE := $(BIN)/python -m compileall -qq -j 0 .venv/lib bot cli outreach_ops sandbox shared tui || true
+# Hardly anything of the packages left out is loaded, and they are a quarter of all.
+COMPILE := $(BIN)/python -m compileall -qq -j 0 -x '/(mypyc?|pip|pygments)/' .venv/lib bot cli outreach_ops sandbox shared tui || true
 
 # Where it is set (many containers do), every test process would compile the whole program again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -46,8 +48,11 @@ $(RUN): requirements.lock pyproject.toml
 	@echo "Setting up .venv (once, about a minute) ..." >&2
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip --disable-pip-version-check uninstall -qq --yes setuptools
+# The pip that comes with Python 3.11 needs twice as long as the locked one, which it can be without.
+	@sed -n '/^pip==/,/[^\\]$$/p' requirements-dev.lock >.venv/pip.lock
+	@$(PIP) --require-hashes -r .venv/pip.lock || true
 	@$(PIP) --require-hashes -r $(LOCK)
-	@$(PIP) --no-deps --no-build-isolation --editable .
+	@$(PIP) --no-build-isolation --editable .
 	@$(COMPILE)
 	@touch $@
 
@@ -74,7 +79,8 @@ else
 endif
 
 test-e2e: $(DEV)  ## the real page in chromium, the real dashboard in tmux, and what lasts longer
-	@$(CLOCK) $(BIN)/python -m pytest -m "(e2e or postgresql) and not soak" -n 4 --dist loadgroup -p no:schemathesis $(ARGS)
+	@$(CLOCK) $(BIN)/python -m pytest -m "(e2e or postgresql) and not soak" -n 4 --dist loadgroup -p no:schemathesis $(ARGS) \
+		tests/e2e tests/faults $$(grep -rl "mark.e2e" --include='test_*.py' --exclude-dir=faults tests)
 
 test-clock: $(DEV)  ## what depends on dates, at eight odd moments (TEST_NOW=... runs the other tests at any)
 	@printf '%s\n' $(MOMENTS) | xargs -P 4 -I{} sh -c 'at={}; \

