@@ -68,6 +68,8 @@ from shared.text.tokenize import from_slack
 
 CHOICES_SECONDS = 2.0
 """The service gets so long to list its sequences: Slack waits three seconds for a menu's options."""
+OTHERS_SECONDS = 0.2
+"""An answer begins so late at most because other requests wait for their acknowledgement."""
 UPDATE_DELAY_SECONDS = 0.3
 """An answer waits so long for the acknowledgement that changes its view, which would be painted over it."""
 PROGRESS_AFTER = 2.0
@@ -151,6 +153,7 @@ class Listeners(AsyncMiddleware):
         )
         self._answers, self._home = Answers(core), HomeTab(core, cache=self._cache)
         self._active: set[asyncio.Task[None]] = set()
+        self._arriving, self._acknowledged = 0, asyncio.Event()
         self._listeners: Mapping[tuple[str, str], Listener] = {
             ("command", "/outreach"): self._command,
             ("block_actions", RUN): self._click,
@@ -173,6 +176,8 @@ class Listeners(AsyncMiddleware):
     ) -> BoltResponse:
         """Acknowledge a request: what this returns is Bolt's answer to Slack. One of an odd shape gets 400."""
         body, ack = req.body, req.context.ack
+        self._arriving += 1
+        self._acknowledged.clear()
         try:
             if not await self.gate.admits(body):
                 return await ack()
@@ -187,6 +192,10 @@ class Listeners(AsyncMiddleware):
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             log.warning("request not understood", error=type(error).__name__, exc_info=error)
             return BoltResponse(status=400)
+        finally:
+            self._arriving -= 1
+            if not self._arriving:
+                self._acknowledged.set()
 
     def _listener(self, body: Body) -> Listener | None:
         """The listener of a request; commands, clicks and shortcuts of older versions have one, too."""
@@ -200,6 +209,10 @@ class Listeners(AsyncMiddleware):
 
     def _start(self, work: Coroutine[Any, Any, None], origin: Origin) -> None:
         async def finish() -> None:
+            # Many who ask at once are all acknowledged before the first answer takes the processor.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(OTHERS_SECONDS):
+                    await self._acknowledged.wait()
             try:
                 await work
             except Exception as error:  # noqa: BLE001 # the person gets an error with a reference
