@@ -97,9 +97,9 @@ async def serve(settings: Settings, *, load: Callable[[], Settings]) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, server.stop)
         loop.add_signal_handler(signal.SIGHUP, reload_asked.set)
+        # It ends with the event loop at the latest.
         parent = asyncio.create_task(wait_for_parent_exit(), name="parent")
         parent.add_done_callback(lambda _: server.stop())
-        stack.callback(parent.cancel)
         await stack.enter_async_context(_details_served(settings, current))
         tune_runtime()
         serving = await stack.enter_async_context(_serving(server, listener))

@@ -64,14 +64,14 @@ class CommandContexts:
     def workspace(self, name: str | None, *, channel: str = "") -> Workspace:
         """The named workspace, or the one whose alerts go to this channel, or the default."""
         # A channel speaks of its own workspace, so that nobody types its name there.
-        places = self.settings.workspaces.values() if channel and name is None else ()
+        places = self.settings.workspaces.values() if channel and not name else ()
         own = (place for place in places if place.alert_channel == channel)
         return next(own, None) or self.settings.workspace(name)
 
     def workspace_or_own(self, name: str | None, *, channel: str = "") -> Workspace:
         """The named workspace, should it still be there; else the channel's own."""
         try:
-            return self.workspace(name or None, channel=channel)
+            return self.workspace(name, channel=channel)
         except UnknownWorkspace:
             return self.workspace(None, channel=channel)
 
@@ -201,7 +201,7 @@ class Caller(Standing):
         if name in SHOWN:
             open_here += [line.workspace for line in await list_sources(self.context(None), self.channel)]
         wanted = asked.workspace
-        fitting = [other for other in open_here if wanted is None or wanted.casefold() == other.casefold()]
+        fitting = [other for other in open_here if not wanted or wanted.casefold() == other.casefold()]
         return replace(asked, workspace=fitting[0]) if fitting else None
 
     async def refuse(self, name: str, line: str, workspace: str | None, *, act: str = "") -> Answer:

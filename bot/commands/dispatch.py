@@ -527,7 +527,7 @@ def action_about(line: str, alert: Alert, *, several: bool) -> Action:
     if alert.is_pruned:
         return Typed(line)
     if verb == "remove" and not rest and event.lead.email:
-        return invocation(Remove(who=event.lead.email), workspace=workspace or None)
+        return invocation(Remove(who=event.lead.email), workspace=workspace)
     if verb in LOOKS and not rest:
         return OnAlert(verb=verb, alert=alert.id)
     if act := read_act(line):

@@ -270,7 +270,7 @@ class Listeners(AsyncMiddleware):
             view = self._form(asked.verb, origin.channel, asked.workspace)
             await self._slack.call("views.open", trigger_id=origin.trigger, view=view)
         else:
-            refused = await caller.refuse(asked.verb, asked.verb, asked.workspace or None)
+            refused = await caller.refuse(asked.verb, asked.verb, asked.workspace)
             await self._answers.open_modal(origin, refused.card)
 
     async def _choose_workspace(self, body: Body, origin: Origin) -> None:
@@ -292,7 +292,7 @@ class Listeners(AsyncMiddleware):
             return await ack(response_action="update", view=forms.ack_view(UNKNOWN))
         if isinstance(arguments, dict):
             return await ack(response_action="errors", errors=arguments)
-        asked = invocation(arguments, workspace=forms.metadata_of(view, forms.WORKSPACE) or None)
+        asked = invocation(arguments, workspace=forms.metadata_of(view, forms.WORKSPACE))
 
         async def answer() -> None:
             await asyncio.sleep(UPDATE_DELAY_SECONDS)

@@ -187,8 +187,8 @@ def _call(channel: str, message: Message, payload: Mapping[str, Any]) -> dict[st
 
 def _unread(found: Mapping[str, str], outcome: Outcome, error: SlackError) -> Look:
     """A reading that was interrupted: whether asking again would help, and when."""
-    if isinstance(outcome, NotSent) and error.retry_after is not None:
-        return Look(found=found, error=outcome.error, after=outcome.after)
+    if error.retry_after is not None:
+        return Look(found=found, error=RATE_LIMITED, after=error.retry_after)
     code = getattr(outcome, "error", "") or error.code
     # A cursor that has ended meanwhile is read from the beginning.
     is_refused = isinstance(outcome, ChannelRefused | Unpostable) and code != "invalid_cursor"

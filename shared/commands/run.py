@@ -81,10 +81,6 @@ class RunCommand(Act):
 
     arguments: Arguments = field(kw_only=False)
 
-    @property
-    def verb(self) -> str:  # type: ignore[override] # what it does decides it
-        return self.arguments.verb
-
     async def run(self, context: CommandContext) -> Done:
         return await self.arguments.run(context)
 

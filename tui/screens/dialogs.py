@@ -159,7 +159,7 @@ class CardDialog(Dialog):
 
 def _asked(button: CardButton) -> Invocation | None:
     if isinstance(button.action, Arguments):
-        return invocation(button.action, workspace=button.workspace or None)
+        return invocation(button.action, workspace=button.workspace)
     return None
 
 
