@@ -135,7 +135,7 @@ async def test_dns_that_is_good_again_is_told_on_the_same_card(team: Team) -> No
 
     assert await team.until(good)
     assert len(await cards(team)) == 1
-    assert "After " in (await team.in_thread(card, "is good again")).shown
+    assert "After " in (await team.in_thread(card, "is good again")).part("is good again")
     page = (await team.ask(f"domain {DOMAIN}")).shown
     assert page.index("CET  SPF: good again") < page.index("CET  SPF: 2 records, and only one is allowed")
 
@@ -199,7 +199,9 @@ async def test_the_card_of_a_paused_domain_says_when_it_sends_again_and_is_well(
     assert "daily limits start small" in (await team.changed(card, f"{DOMAIN} is sending again")).shown
     await stand("active", 95)
     assert "It recovered after" in (await team.changed(card, f"{DOMAIN} has recovered")).shown
-    assert f"{DOMAIN} has recovered" in (await team.in_thread(card, "lowest health 95")).shown
+    assert f"{DOMAIN} has recovered" in (await team.in_thread(card, "lowest health 95")).part(
+        "lowest health 95"
+    )
     assert "Acknowledge" not in (await team.changed(reminder, f"{DOMAIN} has recovered")).buttons
     assert "Recovered" in (await team.ask(f"domain {DOMAIN}")).shown
 

@@ -268,21 +268,13 @@ OTHERS: dict[str, Callable[[], Message]] = {
     ),
     "greeting": lambda: card_blocks.render(listeners.GREETING),
     "old button": lambda: card_blocks.render(listeners.UNKNOWN),
-    "pause": lambda: line(entry("Fintech")),
-    "pause, until resumed, with a reason": lambda: line(
-        entry("Fintech", until=None), text=("Reason: a storm",)
-    ),
-    "pause, until another day": lambda: line(entry("Fintech", until=MONDAY)),
     "pause, of a hostile name": lambda: line(entry(HOSTILE)),
-    "pause of several": lambda: line(entry("Fintech", "Retail"), text=("Fintech, Retail",)),
     "pause of several, one resumed": lambda: line(later(entry("Fintech", "Retail"), BY_ANN, None)),
-    "pause, undone": lambda: line(entry("Fintech", undone_by="@ann")),
     "pause, ended": lambda: line(later(entry("Fintech"), Now(status="active"))),
     "pause, resumed by another": lambda: line(later(entry("Fintech"), BY_ANN)),
     "pause, paused longer by another": lambda: line(
         later(entry("Fintech"), Now(status="paused", ends_at=MONDAY, by="@ann"))
     ),
-    "resumption": lambda: line(entry("Fintech", until=None, effect="resumed")),
     "history, undone": lambda: cards.change_history(entry("Fintech", undoes=7)),
     "history, ended": lambda: cards.change_history(
         entry("Fintech", by=Actor(name="outreach", face="bot"), effect="resumed")

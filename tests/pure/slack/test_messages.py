@@ -109,13 +109,20 @@ async def test_a_call_without_a_response_from_slack_may_still_arrive(
     assert outcome.answered is answered
 
 
-async def test_a_message_is_found_behind_newer_ones(bot: Installation, messenger: MessageSender) -> None:
+async def test_a_message_is_found_behind_newer_ones(
+    bot: Installation, messenger: MessageSender, monkeypatch: pytest.MonkeyPatch
+) -> None:
     began = moment().timestamp()
     sent = await say(messenger, "there")
     post_messages(bot, 3 * PAGE)
     assert (await find(messenger, "there", since=began)).found == {"there": sent.ts}
     absent = await find(messenger, "not there", since=began)
     assert (absent.complete, absent.found) == (True, {})
+    # The clock of a bot that has just started may be ahead of Slack's.
+    monkeypatch.setattr(web_api, "time", SimpleNamespace(time=lambda: began + 86_400))
+    async with open_web_api(load(environ=bot.environ).slack) as slack:
+        started = MessageSender(slack, timeout=5.0)
+        assert (await find(started, "there", since=began + 86_400)).found
 
 
 async def test_an_incompletely_read_history_proves_nothing(
