@@ -184,6 +184,7 @@ async def test_a_public_channel_is_joined_or_posted_to_and_else_refused(team: Te
     assert "#general now gets" in (await team.ask("subscribe bounces #general")).shown
     await team.act("scopes", remove=["chat:write.public"])
     assert "The bot isn't in #general" in (await team.ask("subscribe lead.replied #general")).shown
+    assert await team.traffic("event member_joined")
     assert not any("Outreach is ready" in one.shown for one in await team.messages(GENERAL))
 
 

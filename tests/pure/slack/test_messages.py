@@ -86,6 +86,13 @@ async def test_the_second_try_without_blocks_ends_with_the_same_lease(
     assert len(await bot.calls("chat.postMessage")) == 1
 
 
+async def test_an_answer_waits_once_for_the_limit_of_slack(bot: Installation) -> None:
+    await bot.act("settings", messages_per_second=1, burst=1)
+    async with open_web_api(load(environ=bot.environ).slack) as slack:
+        for _ in range(2):
+            await slack.call("chat.postMessage", retry=True, channel=CHANNEL, text="x")
+
+
 @pytest.mark.parametrize(
     ("fault", "answered"),
     [
