@@ -129,6 +129,11 @@ class Page(SafeScreen[None]):
         """The time of the last reading of what it shows beside the frame."""
 
     def compose(self) -> ComposeResult:
+        # The framework knows its size only once all its widgets are styled, and would style them once more.
+        size = self.app.size
+        classes = self._get_breakpoint_classes(size.width, WIDTHS)
+        classes |= self._get_breakpoint_classes(size.height, HEIGHTS)
+        self.add_class(*classes, update=False)
         yield self.head
         yield from self.parts()
         yield KeyLine()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, ClassVar
 
 from rich.segment import Segment
@@ -31,6 +32,8 @@ MOST_PAINTED = 64
 """Cells and lines that are kept as they were painted: as many as a screen has lines."""
 FEW = 0.5
 """The share of lines up to which single ones are taken out; of more, the table is filled again, which is faster."""
+
+UNUSED_PARTS = {f"datatable--{part}" for part in ("fixed", "fixed-cursor", "odd-row", "even-row")}
 
 
 class ListTable(ErrorBoundary, DataTable[Words]):
@@ -73,6 +76,12 @@ class ListTable(ErrorBoundary, DataTable[Words]):
         self._is_filling = False
         self._was_moved = False
         self._key = ""
+
+    @classmethod
+    @cache
+    def _get_component_classes(cls) -> frozenset[str]:
+        """Leave out those of fixed and of odd rows: each is styled as a widget of its own whenever the list is."""
+        return super()._get_component_classes() - UNUSED_PARTS
 
     # -- what others may know and ask ------------------------------------------------------------------
 
