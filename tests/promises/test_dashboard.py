@@ -154,28 +154,28 @@ async def test_replies_that_cannot_be_worked_on_say_why_and_what_a_lead_wrote_do
     hostile = "\x1b[2J[bold]hi[/bold]\u202egnp \x1b]0;t\x07"
     await team.deliver(interested("Ada", reply=hostile))
     card = await team.card("Ada")
-    for settings, why in REFUSED:
-        async with open_screen(team.account, tmp_path, bot=team.environ, toml=settings) as screen:
-            await screen.press("3")
-            await screen.until(why)
-            page = await screen.until("[bold]hi[/bold]")
-            assert not re.search("[\x1b\x07\u202e]", page)
-            assert "claim" not in page.splitlines()[-1], "what would be refused isn't shown"
-            await screen.press("c", "d", "z", "x", "A")
-            assert "› Replies" in screen.text
-    assert "Claim" in (await team.present(card)).buttons
-    tokenless = {**team.environ, "SLACK_BOT_TOKEN": ""}
-    async with open_screen(team.account, tmp_path, bot=tokenless, toml=KNOWN) as screen:
-        await screen.press("3")
-        await screen.until("Set SLACK_BOT_TOKEN here, too")
+    for environ, settings, why in (
+        ({}, f"{KNOWN}read_only = true\n", "Read-only: This dashboard is read-only."),
+        ({"SLACK_BOT_TOKEN": ""}, KNOWN, "Set SLACK_BOT_TOKEN here, too"),
+    ):
+        bot = {**team.environ, **environ}
+        async with open_screen(team.account, tmp_path, bot=bot, toml=settings) as screen:
+            await look_in_vain(screen, why)
     async with open_screen(team.account, tmp_path, bot=team.environ, toml=KNOWN, is_viewer=True) as screen:
         await screen.press("3")
         assert "hi[/bold]" not in await screen.until("which this dashboard doesn't share")
         await say(screen, "pause all")
         await screen.until("This dashboard is read-only")
-    await team.stop()
-    async with open_screen(team.account, tmp_path, bot=team.environ, toml=KNOWN) as screen:
-        await screen.press("3")
+    # Who may do what is read anew with the page.
+    file = tmp_path / "dashboard.toml"
+    async with open_screen(team.account, tmp_path, bot=team.environ) as screen:
+        for settings, why in REFUSED:
+            file.write_text(settings)
+            await look_in_vain(screen, why)
+        assert "Claim" in (await team.present(card)).buttons
+        await team.stop()
+        file.write_text(KNOWN)
+        await screen.press("1", "3")
         await screen.until("No bot is running: cards in Slack change once it runs again.")
         await screen.until("c claim")
         await screen.press("c")
@@ -185,10 +185,20 @@ async def test_replies_that_cannot_be_worked_on_say_why_and_what_a_lead_wrote_do
     assert "@ann · dashboard · claim" in (await team.ask("audit")).shown
 
 
+async def look_in_vain(screen: Screen, why: str) -> None:
+    """Open the page of replies, and press all keys that would change one."""
+    await screen.press("1", "3")
+    await screen.until(why)
+    page = await screen.until("[bold]hi[/bold]")
+    assert not re.search("[\x1b\x07\u202e]", page)
+    assert "claim" not in page.splitlines()[-1], "what would be refused isn't shown"
+    await screen.press("c", "d", "z", "x", "A")
+    assert "› Replies" in screen.text
+
+
 KNOWN = '[dashboard]\nslack_user = "U0ANN00001"\n'
 REFUSED = (
     ("", "Read-only: "),
-    (f"{KNOWN}read_only = true\n", "Read-only: This dashboard is read-only."),
     (KNOWN.replace("ANN00001", "GUS00005"), "Read-only: @gus may not claim replies. Guests of this Slack"),
     (KNOWN.replace("ANN00001", "NOBODY99"), "Slack didn't say who that is."),
     (KNOWN.replace("ANN00001", "OUTREACH"), "@outreach is a bot."),

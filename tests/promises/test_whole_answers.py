@@ -648,94 +648,63 @@ SCREENS = {
         enter ~ Sent today
         2
         enter
-        3
-        c
-        d
         4
-        5
         w
         1 question_mark
         escape at enter
-        escape
-        1 p
-        escape
-        slash
-        escape
-        2 p
-        escape
-        a
+        escape slash
+        escape 2 a
         P
-        escape
-        s
-        s
-        colon
-        escape
+        escape colon
     """,
     "replies": """
         3
         enter
-        escape
-        down
-        u
+        escape down u
         c
         u
         z
         1
         z
-        z
-        5 "tomorrow
+        z 5 "tomorrow
         d
         u
-        x
-        1
+        x 1
         u
-        x
-        6 "No budget
+        x 6 "No budget
         A "ben
         A "b
-        escape A "nobody
         escape u
         c
-        R
-        u
-        down c
         2
-        c
-        1
+        c 1
         u
         s
         s
         slash "cleo
         c
-        escape
-        R
+        escape R
         question_mark
-        escape
-        colon "copy
+        escape colon "copy
         colon "export
         colon "theme
-        1
-        3 c
+        1 3
+        c
         d
         u
         u
         A "nobody
         1 "ben
-        slash "nosuch
-        escape
     """,
     "sequences": """
         2
         slash "!paused
-        escape
-        slash "status:paused meetings
-        escape
-        s
+        escape slash "status:paused meetings
+        escape s
         s
         s
         P "2h
-        n
-        P "nonsense
+        n P "nonsense
         P "2h
         y ~ 18 Nov 16:11 @
         u
@@ -751,40 +720,27 @@ SCREENS = {
         s
         s
         s
-        escape
-        tab
-        s
+        escape tab s
         enter ~ Sent today
         enter ~ 27 of 30
-        p
-        P
+        p P
         escape
-        escape escape escape
-        slash "acme !healthy
-        escape escape
-        a
+        escape escape escape slash "acme !healthy
+        escape escape a
         a
         a
         down a
         colon "pau
         tab
-        escape
-        colon "xyzzy
-        escape
-        colon "pause webinar
+        escape colon "xyzzy
+        escape colon "pause webinar
         1
-        n
-        escape escape
-        colon "status
-        escape
-        colon "puase fintech
+        n escape escape colon "status
+        escape colon "puase fintech
         1
-        escape
-        colon "stats by step
-        escape
-        colon "pause domain:getacme.example
-        escape
-        colon "copy
+        escape colon "stats by step
+        escape colon "pause domain:getacme.example
+        escape colon "copy
         colon "refresh
         5
         1 slash "acme
@@ -799,33 +755,25 @@ SCREENS = {
         s
         s
         slash "globex
-        escape
-        enter
-        5
-        up enter
+        escape enter
+        5 up enter
         2
-        5
+        5 a
         down enter
         3
         4
-        1
-        enter
+        1 enter
         colon "status
-        escape
-        colon "status @acme
-        escape
-        5
-        escape
-        w
-        escape
-        question_mark
+        escape colon "status @acme
+        escape 5
+        escape w
+        escape question_mark
     """,
     "trouble": """
         2
         ! GET /sequences 500
         p ~ returned 500
-        escape
-        colon "refresh ~ (500) for sequences since
+        escape colon "refresh ~ (500) for sequences since
         ! GET /inboxes 500
         colon "refresh ~ (500) for sequences, inboxes since
         4
@@ -845,11 +793,8 @@ SCREENS = {
         4
         w
         1 question_mark
-        escape
-        2 p
-        n
-        colon "sta
-        escape
+        escape 2 p
+        n colon "sta
     """,
 }
 """Keys, after a quotation mark what is typed and entered, and after a tilde what is waited for."""
