@@ -336,7 +336,7 @@ class UserDirectory:
         """`#sales`, as far as it was asked before, for people of any channel; else the id."""
         place: Channel | None = self._known("channel", channel)
         if place is None or place.is_private or not place.name:
-            return f"Channel {channel}"
+            return f"channel {channel}"
         return f"#{place.name}"
 
     async def permalink(self, channel: str, ts: str) -> str:

@@ -103,7 +103,7 @@ async def test_a_bot_that_is_removed_knows_where_it_can_still_post(team: Team) -
     for channel in (SALES, PRIVATE):
         await team.act("members", channel=channel, remove=BOT)
     assert await takes_nothing(team, {PRIVATE: "not_in_channel"})
-    await team.message(f"Can't post to Channel {PRIVATE}")
+    await team.message(f"Can't post to channel {PRIVATE}")
     await team.act("members", channel=PRIVATE, invite=BOT)
     assert await takes_nothing(team, {})
     await team.deliver(interested("Ada"))
