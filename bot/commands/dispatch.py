@@ -191,9 +191,10 @@ class AlertActions:
         if change is None:
             return Answer(GONE, settles=True)
         opens = asked.verb == "mail" and await self._store.alerts.expect_visit(alert.id, actor)
-        if not change.changed:
-            return Answer(unchanged_card(change.alert, actor), on_card=opens)
         settles = bool(asked.person or asked.detail or asked.instead_of)
+        if not change.changed:
+            settles = settles and (opens or verb == ASSIGN)
+            return Answer(unchanged_card(change.alert, actor), on_card=opens, settles=settles)
         self._changed()
         card = replace(card, facts=snooze_end(change.alert))
         if verb in {"claim", "takeover"}:  # away from the card: the address to write to, and what comes next

@@ -69,6 +69,9 @@ async def test_a_reply_is_assigned_from_its_card_and_both_people_are_mentioned(t
     await pick(team, question, CLEO)
     await team.changed(card, "assigned to @cleo by @ann")
     assert f"<@{CLEO}> <@{BEN}>" in data_of(await team.in_thread(card, "Acme to @cleo"))
+    question = await team.ask("assign ada")
+    await pick(team, question, CLEO)
+    await team.changed(question, "Nothing was changed")
     assert (await team.ask("audit")).shown.count("assign al_") == 2
 
 
