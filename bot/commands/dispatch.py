@@ -189,7 +189,7 @@ class AlertActions:
             about=lead_of(alert),
         )
         if change is None:
-            return Answer(GONE, settles=True)
+            return Answer(GONE)
         opens = asked.verb == "mail" and await self._store.alerts.expect_visit(alert.id, actor)
         settles = bool(asked.person or asked.detail or asked.instead_of)
         if not change.changed:
