@@ -163,6 +163,10 @@ async def test_home_shows_what_is_urgent_of_every_workspace_and_a_line_for_each(
         await team.act("click", **{place: True}, text=label, user="ann", wait=5)
         await team.until(partial(is_open, team, words))
     assert len(await team.calls("views.open")) == 1, "a click in a modal is answered there"
+    # Whoever has closed the modal by then gets the answer as a message.
+    await team.act("faults", method="views.update", kind="error", error="not_found")
+    await team.act("click", home=True, text="Help", user="ann", wait=5)
+    await team.message("All commands", channel="dm")
     assert "Workspace globex" in (await team.ask("subscribe bounces here @globex")).shown
     listed = data_of(await team.ask("subscriptions"))
     for words in ("unsubscribe bounces @globex", "the setting alert_channel"):

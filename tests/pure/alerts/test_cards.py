@@ -270,14 +270,8 @@ OTHERS: dict[str, Callable[[], Message]] = {
     "old button": lambda: card_blocks.render(listeners.UNKNOWN),
     "pause, of a hostile name": lambda: line(entry(HOSTILE)),
     "pause of several, one resumed": lambda: line(later(entry("Fintech", "Retail"), BY_ANN, None)),
-    "pause, ended": lambda: line(later(entry("Fintech"), Now(status="active"))),
-    "pause, resumed by another": lambda: line(later(entry("Fintech"), BY_ANN)),
     "pause, paused longer by another": lambda: line(
         later(entry("Fintech"), Now(status="paused", ends_at=MONDAY, by="@ann"))
-    ),
-    "history, undone": lambda: cards.change_history(entry("Fintech", undoes=7)),
-    "history, ended": lambda: cards.change_history(
-        entry("Fintech", by=Actor(name="outreach", face="bot"), effect="resumed")
     ),
     "history, paused until another time": lambda: cards.change_history(entry("Fintech", reason="a storm")),
     "end of a pause that no message told": lambda: card_blocks.render(ended_card(["Fintech"])),
