@@ -95,10 +95,13 @@ async def test_socket_mode_that_is_off_is_reported_until_it_is_on_and_stops_no_d
     async with socket_harness(tmp_path, disabled=at_start) as bot:
         await bot.act("sockets", act="disable")
 
-        async def refused() -> bool:
-            return "refused" in (await state(bot))["trouble"]
+        async def troubled(words: str = "refused") -> bool:
+            return words in (await state(bot))["trouble"]
 
-        await until(refused)
+        await until(troubled)
+        await bot.act("faults", method="apps.connections.open", kind="cut", times=None)
+        await until(lambda: troubled("can't be reached"))
+        await bot.act("faults", clear=True)
         assert (await bot.get("/readyz"))[0] == 200, "deliveries are taken in any case"
         assert await bot.deliver(interested(1)) == 200
         await bot.until_posted(1)
