@@ -331,6 +331,9 @@ async def open_screen(
     patched.setattr(Compositor, "render_update", _paint_nothing)
     hasten(patched)
     patched.setattr(Poller, "connect", partialmethod(_read_at_once, Poller.connect))
+    if bot:
+        # In tests of the bot it looks five times a second for what is due: up to a third of a long story, for no page.
+        patched.setattr("bot.worker.POLL_SECONDS", 2.0)
     if not notices_clock:
         patched.setattr("tui.feed.poller.CLOCK_STEP_SECONDS", math.inf)
     load = partial(shared_settings.load, environ=environ)
