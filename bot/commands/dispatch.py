@@ -374,6 +374,7 @@ _TO = re.compile(r"(?:^|\s)(?:(?:to\s+)?(<@[UW][A-Z0-9]+>|@[^\s@<>]+)(?=\s|$)|to
 """Finds the person in `assign ada to @ann`, or in `assign ada to ann`, where nothing marks them as one."""
 _REASON = re.compile(r"\s*:\s*|(?:^|\s+)(?:reason|because)(?:\s+|$)", re.IGNORECASE)
 _ABOUT = re.compile(r"^(?:of|about)\s+", re.IGNORECASE)
+_MISTAKEN_TIME = re.compile(r"(?<!\S)(?:for|until|till?|in)\s+", re.IGNORECASE)
 _OF_LEAD = LOOKS | {"remove"}
 """Verbs that mean the card's lead when nothing follows."""
 _WITHOUT_TARGET = re.compile(r"(?:(?:for|until|reason)\b.*)?", re.IGNORECASE | re.DOTALL)
@@ -431,7 +432,10 @@ def read_person(text: str) -> str:
 
 
 def _split_time(text: str) -> tuple[str, str]:
-    """`hassan until monday 9am` or `in 2h of hassan` as the name and the time; the longest that tells a time is one."""
+    """`hassan until monday 9am` or `in 2h of hassan` as the name and the time; the longest that tells a time is one.
+
+    Where none does, what follows `until`, `for` or `in` was meant as one: it is asked about, and no part of a name.
+    """
     words = text.split()
     splits = [(words[:n], words[n:]) for n in range(len(words))]
     splits += [(words[n:], words[:n]) for n in range(len(words), 0, -1)]
@@ -440,7 +444,8 @@ def _split_time(text: str) -> tuple[str, str]:
         end = " ".join(time)
         if times.read_moment(time) or parse_duration(end):
             return _ABOUT.sub("", " ".join(name)), end
-    return _ABOUT.sub("", text), ""
+    before, *mistaken = _MISTAKEN_TIME.split(text, maxsplit=1)
+    return _ABOUT.sub("", before).strip(), "".join(mistaken)
 
 
 def near_miss(card: Card, line: str) -> Card:

@@ -131,7 +131,7 @@ async def _confirmed(question: Question, context: CommandContext) -> Result | Qu
     if question.is_open:
         return Result(card=card, problem="not confirmed")
     if not context.unseen:
-        text = card.title  # the log of a script gets one sentence with the cure, and no card
+        text = card.summary  # the log of a script gets one line with the cure, and no card
         if attended():
             card_output.show(card, stream=sys.stderr)
             text = f"{choice.label}?"

@@ -188,9 +188,10 @@ def resolve_sequence(sequences: Many[Sequence], words: Many[str], *, greedy: boo
         return Match(query=query, fitting=fitting, only=fitting[0], after=after)
     if fitting:
         return Match(query=query, fitting=fitting)
-    by_name = {_fold(sequence.label)[:100]: sequence for sequence in sequences}
-    nearest = tuple(by_name[name] for name in nearest_of(_fold(query), by_name))
-    return Match(query=query, nearest=nearest)
+    # An id that was copied without its last letter is as near as a misspelled name.
+    known = {_fold(name)[:100]: one for one in sequences for name in (one.id, one.label)}
+    near = {known[name].id: known[name] for name in nearest_of(_fold(query), known)}
+    return Match(query=query, nearest=tuple(near.values()))
 
 
 def _fitting(sequences: Many[Sequence], query: str, *, whole: bool = False) -> tuple[Sequence, ...]:

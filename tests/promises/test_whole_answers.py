@@ -252,6 +252,7 @@ STORIES = {
         $ replies
         assign zoe at acme
         assign zoe ben
+        @ben snooze zoe until blursday
     """,
     "away from the office": """
         subscribe ooo
