@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from bot import worker
 from bot.http import asgi, webhook
 from bot.interactions import listeners
 from bot.jobs import polls
@@ -29,7 +28,6 @@ def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rate, timers and patience have promises of their own; nothing else waits for them."""
     monkeypatch.setattr(run, "SharedBudget", UnpacedBudget)
     monkeypatch.setattr(pipeline, "FIRST_DELAY_SECONDS", 0.01)
-    monkeypatch.setattr(worker, "POLL_SECONDS", 0.2)
     monkeypatch.setattr(listeners, "PROGRESS_AFTER", 60.0)
     monkeypatch.setattr(webhook, "STORED_WITHIN", BOUND_SECONDS)
     # How long it waits, by the event loop, for a delivery that may still come.

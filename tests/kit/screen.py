@@ -332,7 +332,7 @@ async def open_screen(
     hasten(patched)
     patched.setattr(Poller, "connect", partialmethod(_read_at_once, Poller.connect))
     if bot:
-        # In tests of the bot it looks five times a second for what is due: up to a third of a long story, for no page.
+        # Its looks for what is due are up to a third of a long story, and what they find is on no page.
         patched.setattr("bot.worker.POLL_SECONDS", 2.0)
     if not notices_clock:
         patched.setattr("tui.feed.poller.CLOCK_STEP_SECONDS", math.inf)
