@@ -192,17 +192,6 @@ async def visit(browser: Browser, slack: SlackStandIn, place: str = "ann/outreac
     return page
 
 
-async def test_a_sent_message_scrolls_into_view(page: Page, client: AsyncWebClient) -> None:
-    for number in range(60):
-        await client.chat_postMessage(channel=seed.ALERTS, text=f"number {number}")
-    await expect(page.get_by_text("number 59", exact=True)).to_be_visible()
-    for text, shown in (("mine", "mine"), ("/outreach status", "You said")):
-        await page.get_by_test_id("timeline").evaluate("node => { node.scrollTop = 0; }")
-        await page.get_by_test_id("composer").fill(text)
-        await page.keyboard.press("Enter")
-        await expect(page.get_by_text(shown).last).to_be_in_viewport()
-
-
 async def test_a_dangerous_button_asks_first(page: Page, client: AsyncWebClient, got: list[Any]) -> None:
     await client.chat_postMessage(channel=seed.ALERTS, text="Interested", blocks=card())
     pause = page.get_by_role("button", name="Pause")
@@ -289,7 +278,6 @@ async def test_the_inspector_shows_what_a_command_took(page: Page) -> None:
     await page.get_by_test_id("composer").fill("/outreach status")
     await page.keyboard.press("Enter")
     row = page.get_by_test_id("exchange").filter(has_text="/outreach status")
-    await expect(row).to_contain_text("ms")
     await row.locator("summary").click()
     await expect(row).to_contain_text("trigger_id")
     await expect(row).not_to_contain_text("verification")
@@ -336,23 +324,6 @@ async def test_a_shortcut_is_one_click_away(browser: Browser, slack: SlackStandI
     acted = {"user": seed.ANN.id, "callback_id": "pick"}
     assert (await request.value).post_data_json == acted
     await page.close()
-
-
-async def test_each_paragraph_has_its_own_direction(page: Page, client: AsyncWebClient) -> None:
-    await client.chat_postMessage(
-        channel=seed.ALERTS, text="x", blocks=[section("שלום, כן"), section("> مرحبا")]
-    )
-    await expect(page.get_by_text("שלום")).to_be_visible()
-    for kind in (".said", "blockquote"):
-        styles = await page.locator(kind).last.evaluate(
-            "node => [getComputedStyle(node).unicodeBidi, getComputedStyle(node).textAlign]"
-        )
-        assert styles == ["plaintext", "start"]
-    box = await page.get_by_text("שלום").last.evaluate(
-        "node => { const range = document.createRange(); range.selectNodeContents(node);"
-        " return [range.getBoundingClientRect().left, node.closest('.body').getBoundingClientRect().left]; }"
-    )
-    assert box[0] > box[1] + 100, "it begins at the right"
 
 
 async def test_a_long_word_is_broken_on_the_home_tab(
