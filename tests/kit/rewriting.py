@@ -39,4 +39,4 @@ def _rewrite(file: Path) -> None:
         cached = _cached(file)
         cached.parent.mkdir(exist_ok=True)
         # As pytest writes it: whole or not at all.
-        rewrite._write_pyc(None, code, stat, cached)  # type: ignore[arg-type] # it is told of errors alone
+        rewrite._write_pyc(None, code, stat, cached)  # type: ignore[arg-type] # it only reads errors

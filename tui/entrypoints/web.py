@@ -139,7 +139,7 @@ class DashboardServer(Server):
             self.command,
             write_bytes=opened.send_bytes,
             write_str=opened.send_str,
-            close=opened.close,  # type: ignore[arg-type] # what it returns is no matter
+            close=opened.close,  # type: ignore[arg-type] # nobody reads what it returns
             download_manager=self.download_manager,
         )
         try:

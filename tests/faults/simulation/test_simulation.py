@@ -50,12 +50,10 @@ def fingerprints(ran: subprocess.CompletedProcess[str]) -> dict[str, str]:
     return dict(re.findall(r"^seed (\d+) ([0-9a-f]{16}) ", ran.stdout, flags=re.MULTILINE))
 
 
-@pytest.mark.timeout(900)
 def test_what_was_promised_holds() -> None:
     assert failures(simulate(FIRST, FIRST + FEW - 1)) == ""
 
 
-@pytest.mark.timeout(600)
 def test_guardrails_act_once_while_bots_die() -> None:
     ran = simulate(1, 2, "--plan", "guardrails")
     assert failures(ran) == ""

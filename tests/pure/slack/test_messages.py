@@ -91,6 +91,7 @@ async def test_an_answer_waits_once_for_the_limit_of_slack(bot: Installation) ->
     async with open_web_api(load(environ=bot.environ).slack) as slack:
         for _ in range(2):
             await slack.call("chat.postMessage", retry=True, channel=CHANNEL, text="x")
+    assert len(await bot.calls("chat.postMessage")) == 3
 
 
 @pytest.mark.parametrize(
